@@ -1,0 +1,1 @@
+"""What the data owner declares in obverse.toml."""

@@ -1,0 +1,126 @@
+"""Catalog, Table, Column: the declared facts, as frozen values. No declared fact is trusted: the emitted SQL enforces each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+from obverse.core.bounds import UNBOUNDED, Bounds
+from obverse.core.errors import Refused, invariant
+from obverse.core.types import Type
+from obverse.core.units import KeyPath, Neighbours, PrivacyUnit
+
+Accounting = Literal["pure", "zcdp"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One declared column. `values_from` names the public table and column that list its values."""
+
+    name: str
+    type: Type
+    nullable: bool = True
+    bounds: Bounds = UNBOUNDED
+    grid: Fraction | None = None
+    values_from: tuple[str, str] | None = None
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a table's rows lie. Kind `object` is a data frame handed over in Python."""
+
+    kind: Literal["csv", "parquet", "duckdb", "object"]
+    path: Path | None = None
+    table: str | None = None  # inside a DuckDB file
+    delimiter: str = ","
+    header: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Caps on one unit's contribution: rows, groups (keys and distinct values), and sums per column."""
+
+    rows: int
+    groups: int | None = None
+    sums: Mapping[str, Fraction] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        invariant(self.rows >= 1 and (self.groups is None or self.groups >= 1), "a cap is at least one")
+
+
+AUTO: Literal["auto"] = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One declared table. `unit` is None exactly when the table is public."""
+
+    name: str
+    source: Source
+    columns: Mapping[str, Column]
+    unit: KeyPath | None
+    limits: Limits | Literal["auto"] | None = None  # None: one row per unit, enforced
+    size: int | None = None  # declared public number of units, under replace
+
+    @property
+    def public(self) -> bool:
+        return self.unit is None
+
+    @property
+    def row_is_unit(self) -> bool:
+        return self.unit is not None and self.unit.column is None
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Allowed loss, as declared: epsilon and delta."""
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Analyst:
+    """Someone who may ask, with caps of their own (None: only the caps of all) and the purposes allowed (empty: any)."""
+
+    name: str
+    budget: Budget | None = None
+    purposes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """A whole project: one protected entity, one notion of neighbours, one accountant."""
+
+    name: str
+    root: Path
+    ledger: Path
+    engine: Mapping[str, str]
+    unit: PrivacyUnit | None  # None: a project of public tables only
+    accounting: Accounting
+    epsilon: Fraction  # default price of one question
+    delta: Fraction
+    budget: Budget
+    tables: Mapping[str, Table]
+    analysts: Mapping[str, Analyst] = field(default_factory=dict)
+    purposes: Mapping[str, Budget] = field(default_factory=dict)
+
+    @property
+    def neighbours(self) -> Neighbours:
+        if self.unit is None:
+            raise Refused("no_private_table", "this project has no private table, so nothing in it is protected")
+        return self.unit.neighbours
+
+    def fingerprint(self) -> str:
+        """A hash of every declared fact that an answer depends on; not of budgets, analysts or the place on disk."""
+        facts = [
+            repr((t.name, t.unit, t.limits, t.size, [t.columns[c] for c in sorted(t.columns)]))
+            for t in sorted(self.tables.values(), key=lambda t: t.name)
+        ]
+        text = "\n".join([repr(self.unit), self.accounting, *facts])
+        return hashlib.sha256(text.encode()).hexdigest()

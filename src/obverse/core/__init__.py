@@ -1,0 +1,1 @@
+"""The vocabulary of Obverse; imports nothing else of ours."""

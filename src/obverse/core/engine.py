@@ -1,0 +1,46 @@
+"""The seam to wherever exact numbers come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from obverse.core.secret import Exact
+from obverse.core.types import Value
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Columns = Mapping[str, "np.ndarray"]  # integer arrays, no nulls: what private measures travel as
+Schema = Mapping[str, str]  # column name to the engine's own type name
+
+
+@dataclass(frozen=True, slots=True)
+class EngineLimits:
+    """What an engine can hold without overflow: signed bits of a sum's accumulator, and rows assumed at most."""
+
+    sum_bits: int
+    rows_bits: int = 40
+
+
+@dataclass(frozen=True, slots=True)
+class PublicRows:
+    """Exact rows of public tables: nothing in them is protected."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+
+class Engine(Protocol):
+    name: str
+    dialect: str
+    limits: EngineLimits
+
+    def schema(self, table: str) -> Schema: ...
+
+    def run(self, sql: str, *, timeout_s: float) -> Exact[Columns]: ...
+
+    def run_public(self, sql: str, *, timeout_s: float) -> PublicRows: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,39 @@
+"""How far one unit reaches: in a relation (Stability) and in a vector of measures (Sensitivity)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from obverse.core.bounds import Unbounded
+from obverse.core.errors import invariant
+from obverse.core.units import Neighbours
+
+
+@dataclass(frozen=True, slots=True)
+class Stability:
+    """One unit's reach in a relation: at most `rows` rows (Unbounded before a Limit)."""
+
+    neighbours: Neighbours
+    rows: int | Unbounded
+    always_present: bool = False  # every unit surely has exactly `rows` rows (replace only)
+
+    def __post_init__(self) -> None:
+        invariant(isinstance(self.rows, Unbounded) or self.rows >= 1, "a unit reaches at least one row")
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """Norms of the difference that one unit can make to a vector; exact or rounded up."""
+
+    l0: int
+    l1: Fraction
+    l2: Fraction
+    linf: Fraction
+
+    def __post_init__(self) -> None:
+        invariant(self.l0 >= 0 and min(self.l1, self.l2, self.linf) >= 0, "a norm is never negative")
+        invariant(self.linf <= self.l2 <= self.l1 or self.l0 == 0, "norms are ordered: linf <= l2 <= l1")
+
+    def scaled(self, factor: Fraction) -> Sensitivity:
+        return Sensitivity(self.l0, self.l1 * factor, self.l2 * factor, self.linf * factor)

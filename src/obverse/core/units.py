@@ -1,0 +1,43 @@
+"""Who is protected, and what "one apart" means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Neighbours(Enum):
+    """Two databases are neighbours when one unit with all its rows was added or removed, or replaced by another."""
+
+    ADD_REMOVE = "add-remove"
+    REPLACE = "replace"
+
+    @property
+    def words(self) -> str:
+        return {"add-remove": "added or removed", "replace": "replaced by another"}[self.value]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPath:
+    """How rows of `table` reach their unit: steps of (column here, table there, key column there).
+
+    No step: the column `column` is the unit's own key. One step or more: the last key column is the unit.
+    """
+
+    table: str
+    column: str | None  # None: each row is its own unit
+    steps: tuple[tuple[str, str], ...] = ()  # (table, key column) reached one after the other
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyUnit:
+    """The one protected entity of a project."""
+
+    table: str
+    key: str | None
+    paths: tuple[KeyPath, ...]
+    neighbours: Neighbours
+
+    @property
+    def words(self) -> str:
+        return f"one row of {self.table}" if self.key is None else f"one {self.table}.{self.key}, with all rows that belong to it"
