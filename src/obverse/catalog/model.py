@@ -1,4 +1,4 @@
-"""Catalog, Table, Column: the declared facts, as frozen values. No declared fact is trusted: the emitted SQL enforces each."""
+"""Catalog, Table, Column: the declared facts, as frozen values. None is trusted: the emitted SQL enforces each."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Analyst:
-    """Someone who may ask, with caps of their own (None: only the caps of all) and the purposes allowed (empty: any)."""
+    """Someone who may ask, with a cap of their own (None: only those of all) and the purposes allowed (empty: any)."""
 
     name: str
     budget: Budget | None = None
@@ -109,6 +109,7 @@ class Catalog:
     tables: Mapping[str, Table]
     analysts: Mapping[str, Analyst] = field(default_factory=dict)
     purposes: Mapping[str, Budget] = field(default_factory=dict)
+    dataset: str | None = None  # the dataset's declared name, when several projects share one
 
     @property
     def neighbours(self) -> Neighbours:

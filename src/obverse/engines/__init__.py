@@ -1,1 +1,5 @@
-"""engines."""
+"""Where exact numbers come from; the registry ENGINES maps a kind to where its class lives, since imports are heavy."""
+
+from __future__ import annotations
+
+ENGINES = {"duckdb": "obverse.engines.duckdb:DuckDBEngine"}

@@ -1,1 +1,28 @@
-"""mechanisms."""
+"""Mechanisms: one immutable value that samples and states its own loss. Adding one is a file and a line here."""
+
+from obverse.mechanisms.base import Additive, Example, Mechanism
+from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
+from obverse.mechanisms.discrete_laplace import DiscreteLaplace
+from obverse.mechanisms.exponential import Exponential
+from obverse.mechanisms.permute_and_flip import PermuteAndFlip
+from obverse.mechanisms.randomized_response import RandomizedResponse
+
+MECHANISMS: tuple[type[Mechanism], ...] = (
+    DiscreteLaplace,
+    DiscreteGaussian,
+    Exponential,
+    PermuteAndFlip,
+    RandomizedResponse,
+)
+
+__all__ = [
+    "MECHANISMS",
+    "Additive",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "Example",
+    "Exponential",
+    "Mechanism",
+    "PermuteAndFlip",
+    "RandomizedResponse",
+]

@@ -1,1 +1,1 @@
-"""sample."""
+"""Synthetic data made by our own generators, with the manifest that tells it from real data."""

@@ -1,0 +1,152 @@
+"""A catalog's own consistency: what no single key can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+
+from obverse.catalog.entity import entity_problems
+from obverse.catalog.locate import KeyParts, Place, dotted
+from obverse.catalog.model import Budget, Catalog, Limits, Table
+from obverse.catalog.shape import suggestion
+from obverse.core.bounds import Interval
+from obverse.core.errors import CatalogError
+from obverse.core.types import Type
+from obverse.core.units import Neighbours
+
+UNIT_TYPES = (Type.INTEGER, Type.TEXT)
+
+
+def catalog_problems(catalog: Catalog, place: Place = dotted) -> Iterator[CatalogError]:
+    """Every contradiction between the declared facts; `place` turns a key into words that locate it."""
+    yield from _names(catalog, place)
+    yield from entity_problems(catalog.tables, place)
+    for table in catalog.tables.values():
+        yield from _limits(table, catalog, place)
+        yield from _size(table, catalog, place)
+        yield from _unit_types(table, catalog, place)
+        yield from _values_from(table, catalog, place)
+    yield from _prices(catalog, place)
+    yield from _purposes(catalog, place)
+
+
+def _names(catalog: Catalog, place: Place) -> Iterator[CatalogError]:
+    yield from names_twice(catalog.tables, ("tables",), place)
+    for table in catalog.tables.values():
+        yield from names_twice(table.columns, ("tables", table.name, "columns"), place)
+
+
+def names_twice(names: Iterable[str], path: KeyParts, place: Place) -> Iterator[CatalogError]:
+    """Names that SQL would take for the same."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            message = f"{name!r} and {other!r} differ only in case"
+            why = "SQL does not tell them apart."
+            yield CatalogError("name_twice", message, why=why, fix="Rename one.", place=place((*path, name)))
+
+
+def _limits(table: Table, catalog: Catalog, place: Place) -> Iterator[CatalogError]:
+    where = place(("tables", table.name, "limits"))
+    if table.unit is None or catalog.unit is None:
+        return
+    if table.row_is_unit and table.limits is not None:
+        message = "each row is its own unit, so there is nothing to limit"
+        yield CatalogError("bad_limits", message, fix="Remove the limits.", place=where)
+    elif table.limits is None and table.unit.steps:
+        message = f"how much may one unit contribute to {table.name!r}?"
+        why = "A unit may have many rows here; the noise must cover all that count."
+        fix = 'Add limits = { rows = 20, groups = 5 } with your own numbers, or limits = "auto".'
+        yield CatalogError("limits_missing", message, why=why, fix=fix, place=where)
+    elif isinstance(table.limits, Limits):
+        yield from _sums(table, table.limits, place)
+
+
+def _sums(table: Table, limits: Limits, place: Place) -> Iterator[CatalogError]:
+    for name, cap in limits.sums.items():
+        where = place(("tables", table.name, "limits", "sums", name))
+        column = table.columns.get(name)
+        if column is None or not column.type.numeric:
+            numeric = [c.name for c in table.columns.values() if c.type.numeric]
+            message = f"{name!r} is not a declared number of {table.name!r}"
+            yield CatalogError("bad_limits", message, fix=suggestion(name, numeric), place=where)
+        elif isinstance(column.bounds, Interval) and cap > limits.rows * column.bounds.magnitude:
+            message = f"this cap on the sum of {name!r} is above rows times the largest magnitude"
+            fix = "Remove it, or lower it."
+            yield CatalogError("bad_limits", message, why="It would never bind.", fix=fix, place=where)
+
+
+def _size(table: Table, catalog: Catalog, place: Place) -> Iterator[CatalogError]:
+    if table.size is None or catalog.unit is None:
+        return
+    where = place(("tables", table.name, "size"))
+    if catalog.unit.neighbours is not Neighbours.REPLACE:
+        why = "Under add-remove the number of units is itself protected."
+        fix = 'Remove the size, or set neighbours = "replace".'
+        yield CatalogError("conflict", "a public size is for replace only", why=why, fix=fix, place=where)
+    elif table.unit is not None and table.unit.steps:
+        message = f"the size belongs to {catalog.unit.table!r}, where the units are"
+        yield CatalogError("conflict", message, fix="Move it there.", place=where)
+
+
+def _unit_types(table: Table, catalog: Catalog, place: Place) -> Iterator[CatalogError]:
+    """Of the own key and those passed on the way, if declared as columns; `complete` sees the others."""
+    if table.unit is None or table.unit.column is None:
+        return
+    steps = ((table.name, table.unit.column), *table.unit.steps[:-1])
+    declared = [(there, key, catalog.tables[there].columns.get(key)) for there, key in steps if there in catalog.tables]
+    for there, key, column in declared:
+        if column is not None and column.type not in UNIT_TYPES:
+            yield unit_type_error(there, key, place)
+
+
+def unit_type_error(table: str, key: str, place: Place) -> CatalogError:
+    message = f"{table}.{key} leads to the unit, and is neither integer nor text"
+    why = "Units are told apart by equality, which must be exact."
+    fix = f'Declare {key} = {{ type = "text" }} under [tables.{table}.columns]; it is then read as text.'
+    return CatalogError("unit_type", message, why=why, fix=fix, place=place(("tables", table, "columns", key)))
+
+
+def _values_from(table: Table, catalog: Catalog, place: Place) -> Iterator[CatalogError]:
+    for column in table.columns.values():
+        if column.values_from is None:
+            continue
+        where = place(("tables", table.name, "columns", column.name, "values"))
+        listing = catalog.tables.get(column.values_from[0])
+        if listing is None or not listing.public:
+            public = [t.name for t in catalog.tables.values() if t.public]
+            state = "not declared" if listing is None else "private"
+            message = f"{column.values_from[0]!r} is {state}, so its values are not public"
+            fix = f"Name a column of a public table. {suggestion(column.values_from[0], public)}"
+            yield CatalogError("bad_values", message, fix=fix, place=where)
+
+
+def _prices(catalog: Catalog, place: Place) -> Iterator[CatalogError]:
+    if catalog.unit is None:
+        return
+    if catalog.accounting == "zcdp":
+        for section, delta in (("privacy", catalog.delta), ("budget", catalog.budget.delta)):
+            if delta == 0:
+                fix = f"Set delta = 1e-8 or so in [{section}]."
+                message = "zcdp states its loss at a delta above 0"
+                yield CatalogError("bad_parameter", message, fix=fix, place=place((section, "delta")))
+    for key, price, cap in _defaults(catalog.epsilon, catalog.delta, catalog.budget):
+        if price > cap:
+            message = f"the default {key} of one question is above the budget's"
+            fix = f"Lower [privacy] {key}, or raise [budget] {key}."
+            yield CatalogError("price_over_budget", message, fix=fix, place=place(("privacy", key)))
+
+
+def _defaults(epsilon: Fraction, delta: Fraction, budget: Budget) -> tuple[tuple[str, Fraction, Fraction], ...]:
+    return ("epsilon", epsilon, budget.epsilon), ("delta", delta, budget.delta)
+
+
+def _purposes(catalog: Catalog, place: Place) -> Iterator[CatalogError]:
+    for analyst in catalog.analysts.values():
+        for purpose in analyst.purposes:
+            if purpose not in catalog.purposes:
+                message = f"purpose {purpose!r} of analyst {analyst.name!r} is not declared"
+                fix = f"Add [purposes.{purpose}] with its epsilon. {suggestion(purpose, catalog.purposes)}"
+                where = place(("analysts", analyst.name, "purposes"))
+                yield CatalogError("purpose_not_declared", message, fix=fix, place=where)

@@ -1,0 +1,123 @@
+"""A first obverse.toml from names and declared types, with the questions that only the owner can answer. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Literal
+
+from obverse.catalog import guess
+from obverse.catalog.locate import dotted, quoted
+from obverse.catalog.source_types import type_of
+from obverse.core.types import Type
+
+MARK = "# ? "
+HEAD = """\
+# Drafted by `obverse init` from {evidence}.
+# A comment that begins with "?" is a question for you; `obverse check` tells what is still open.
+[project]
+name = {name}
+
+[engine]
+kind = "duckdb"
+
+[privacy]
+neighbours = "add-remove"
+accounting = "pure"
+epsilon = 0.05  # default price of one question
+delta = 1e-8
+
+[budget]
+epsilon = 1.0  # ? budget: how much may all questions together reveal of one unit, ever?
+delta = 1e-6
+"""
+NAMES_ONLY = "names and declared types only; no value was read"
+SNIFFED = "names, declared types and, because you asked for it, types seen in the values"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file as `obverse init` sees it: columns with the engine's type names, or None where the file declares none."""
+
+    file: str
+    columns: Mapping[str, str | None]
+    kind: Literal["csv", "parquet", "duckdb"]
+    table: str | None = None  # inside a DuckDB file
+    delimiter: str = ","
+
+
+def draft(files: Sequence[SourceFile], *, name: str, sniffed: Mapping[str, Mapping[str, str]] | None = None) -> str:
+    """The text of an obverse.toml. `sniffed`: per file, types that were read from values on the curator's word."""
+    tables = _named(files)
+    unit = guess.unit_by_names({table: tuple(file.columns) for table, file in tables.items()})
+    parts = [HEAD.format(evidence=SNIFFED if sniffed else NAMES_ONLY, name=quoted(name))]
+    for table, file in tables.items():
+        parts.append("\n".join(_table(table, file, unit, (sniffed or {}).get(file.file, {}))))
+    return "\n".join(parts)
+
+
+def questions(text: str) -> tuple[str, ...]:
+    """The open questions of a draft, in order."""
+    return tuple(line.partition(MARK)[2] for line in text.splitlines() if MARK in line)
+
+
+def _named(files: Sequence[SourceFile]) -> dict[str, SourceFile]:
+    """The files by the names of their tables; a name that is taken gets a number."""
+    tables: dict[str, SourceFile] = {}
+    for file in files:
+        base = (file.table or PurePath(file.file).name.split(".")[0] or "table").replace(".", "_")
+        names = (base, *(f"{base}_{number}" for number in range(2, len(files) + 2)))
+        taken = {name.lower() for name in tables}
+        tables[next(name for name in names if name.lower() not in taken)] = file
+    return tables
+
+
+def _table(table: str, file: SourceFile, unit: guess.Unit | None, sniffed: Mapping[str, str]) -> Iterator[str]:
+    yield f"[{dotted(('tables', table))}]"
+    yield f"source = {quoted(file.file if file.table is None else f'{file.file}:{file.table}')}"
+    if file.kind == "csv" and file.delimiter != ",":
+        yield f"delimiter = {quoted(file.delimiter)}"
+    yield from _unit(table, unit)
+    yield f"[{dotted(('tables', table, 'columns'))}]"
+    keys = () if unit is None or table not in unit.paths else (unit.paths[table].partition(" -> ")[0],)
+    for column, declared in file.columns.items():
+        if column not in keys:
+            yield _column(column, declared or sniffed.get(column))
+    yield ""
+
+
+def _unit(table: str, unit: guess.Unit | None) -> Iterator[str]:
+    if unit is None or table not in unit.paths:
+        yield f'# unit = "row"  {MARK}{_shown(table)}: who is protected? a key column, "row", or instead public = true'
+        return
+    path = unit.paths[table]
+    yield f"unit = {quoted(path)}  {MARK}{_shown(table)}: is this who is protected? guessed from the name"
+    if "->" in path:
+        question = f"{MARK}{_shown(table)}: how many rows of one {_shown(unit.key)}, in how many groups, shall count?"
+        yield f"# limits = {{ rows = 20, groups = 5 }}  {question}"
+
+
+def _column(column: str, engine_type: str | None) -> str:
+    kind = guess.type_by_name(column) if engine_type is None else type_of(engine_type)
+    key = dotted((column,))
+    if kind is None:
+        return f"# {_shown(column)}: a column of type {_shown(str(engine_type))} cannot be asked about"
+    facts = [f'type = "{kind.value}"']
+    doubts = [] if engine_type is not None else ["type guessed from the name"]
+    if kind.numeric or kind.temporal:
+        bounds = guess.bounds_by_name(column) if kind.numeric else None
+        facts += [f"bounds = {bounds}"] if bounds else []
+        if bounds or not guess.key_by_name(column):
+            doubts.append("bounds guessed from the name" if bounds else "smallest and largest plausible value?")
+    elif kind is Type.TEXT and guess.free_text_by_name(column):
+        facts.append("hidden = true")
+        doubts.append("looks like free text or a name, so hidden")
+    elif kind is Type.TEXT:
+        doubts.append("which values are allowed? values = [...], or leave it open")
+    return f"{key} = {{ {', '.join(facts)} }}" + (f"  {MARK}{_shown(column)}: {'; '.join(doubts)}" if doubts else "")
+
+
+def _shown(text: str) -> str:
+    """The text inside a comment, which ends at a line's end."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)

@@ -1,0 +1,177 @@
+"""The one table of keys of obverse.toml: the loader checks shapes by it, and the JSON Schema is printed from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from obverse.core.types import Type
+
+CAP_MAX = 10**9
+TYPES = tuple(t.value for t in Type)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string; one of the choices when there are any."""
+
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """true or false."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole number of at least one."""
+
+    most: int = CAP_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number read exactly from its decimal text."""
+
+    kind: Literal["epsilon", "delta", "positive"]
+
+
+@dataclass(frozen=True, slots=True)
+class TextList:
+    """A list of strings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A list of two: numbers, dates or timestamps; the column's type decides which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list of values, or `table.column` of a public table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table with these keys and no others."""
+
+    keys: tuple[Key, ...]
+
+    def key(self, name: str) -> Key | None:
+        return next((key for key in self.keys if key.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A table whose keys are names that the owner chooses."""
+
+    what: Literal["table", "column", "analyst", "purpose"]
+    each: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class WordOrSection:
+    """One word, or a table."""
+
+    word: str
+    section: Section
+
+
+Shape = Text | Flag | Whole | Number | TextList | Pair | Listing | Section | Named | WordOrSection
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key: its name, the shape of its value, and what it means, for editors and docs."""
+
+    name: str
+    shape: Shape
+    help: str
+    required: bool = False
+
+
+EPSILON, DELTA, POSITIVE = Number("epsilon"), Number("delta"), Number("positive")
+
+PROJECT = Section(
+    (
+        Key("name", Text(), "What the project is called.", required=True),
+        Key("ledger", Text(), "Where spent budget is remembered; .obverse/ledger.db unless told."),
+        Key("dataset", Text(), "The dataset whose budget is spent; projects over the same data share one."),
+    )
+)
+ENGINE = Section(
+    (
+        Key("kind", Text(("duckdb", "postgres", "spark")), "Where exact numbers are computed; duckdb unless told."),
+        Key("service", Text(), "postgres: the name of a connection service."),
+        Key("dsn_env", Text(), "postgres: the environment variable that holds the connection string."),
+        Key("url", Text(), "spark: the address of Spark Connect."),
+    )
+)
+PRIVACY = Section(
+    (
+        Key("neighbours", Text(("add-remove", "replace")), "What 'one unit apart' means; add-remove unless told."),
+        Key("accounting", Text(("pure", "zcdp")), "How losses add; pure unless told. Fixed when the ledger is made."),
+        Key("epsilon", EPSILON, "Default price of one question; 0.1, or the whole budget if less, unless told."),
+        Key("delta", DELTA, "Default delta of one question; 0 unless told. Needed above 0 under zcdp."),
+    )
+)
+BUDGET = Section(
+    (
+        Key("epsilon", EPSILON, "The total loss that all questions of everybody may add up to.", required=True),
+        Key("delta", DELTA, "The total delta; 0 unless told. Needed above 0 under zcdp."),
+    )
+)
+PURPOSE = Section(
+    (
+        Key("epsilon", EPSILON, "The total loss of all questions asked for this purpose.", required=True),
+        Key("delta", DELTA, "The total delta for this purpose; that of [budget] unless told."),
+    )
+)
+ANALYST = Section(
+    (
+        Key("epsilon", EPSILON, "The total loss of this analyst's questions; only the common cap binds unless told."),
+        Key("delta", DELTA, "The total delta of this analyst; that of [budget] unless told."),
+        Key("purposes", TextList(), "The purposes this analyst may ask for; any unless told."),
+    )
+)
+LIMITS = Section(
+    (
+        Key("rows", Whole(), "At most this many rows of one unit count.", required=True),
+        Key("groups", Whole(), "At most this many groups or distinct values of one unit count."),
+        Key("sums", Named("column", POSITIVE), "Per column, the largest sum of magnitudes of one unit that counts."),
+    )
+)
+COLUMN = Section(
+    (
+        Key("type", Text(TYPES), "The column's type; other values are read as NULL.", required=True),
+        Key("nullable", Flag(), "Whether NULL may occur; true, but false when values are given, unless told."),
+        Key("bounds", Pair(), "Smallest and largest value; others are clamped. Choose without looking at the data."),
+        Key("grid", POSITIVE, "The resolution of sums, such as 0.01 for cents; it divides both bounds."),
+        Key("values", Listing(), "All values that may occur, or table.column of the public table that lists them."),
+        Key("hidden", Flag(), "true: no question may use the column."),
+    )
+)
+TABLE = Section(
+    (
+        Key("source", Text(), "A .csv or .parquet file, file.duckdb:table, or python (an object).", required=True),
+        Key("unit", Text(), "Who is protected: row, a key column, or a path such as person_id -> people.person_id."),
+        Key("size", Whole(2**40), "The public number of units; only under replace."),
+        Key("limits", WordOrSection("auto", LIMITS), "What one unit may contribute at most; auto learns it privately."),
+        Key("public", Flag(), "true: nobody in this table is protected; questions over it alone are exact and free."),
+        Key("delimiter", Text(), "CSV: the character between fields; a comma (a tab for .tsv) unless told."),
+        Key("header", Flag(), "CSV: whether the first line names the columns; else they are column0, column1, ..."),
+        Key("columns", Named("column", COLUMN), "The columns that questions may use."),
+    )
+)
+ROOT = Section(
+    (
+        Key("project", PROJECT, "The project.", required=True),
+        Key("engine", ENGINE, "Where exact numbers come from."),
+        Key("privacy", PRIVACY, "The notion of privacy, and the default price of a question."),
+        Key("budget", BUDGET, "What all questions together may cost; needed as soon as a table is private."),
+        Key("analysts", Named("analyst", ANALYST), "Who may ask."),
+        Key("purposes", Named("purpose", PURPOSE), "What questions may be asked for."),
+        Key("tables", Named("table", TABLE), "The tables.", required=True),
+    )
+)

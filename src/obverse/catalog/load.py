@@ -1,0 +1,146 @@
+"""File to Catalog: parsed, shaped, built and checked, each error with file, line and key."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from obverse.catalog.check import catalog_problems
+from obverse.catalog.entity import protected
+from obverse.catalog.locate import Document, Place
+from obverse.catalog.model import Analyst, Budget, Catalog
+from obverse.catalog.shape import shape_problems
+from obverse.catalog.tables import table
+from obverse.core.errors import CatalogError
+from obverse.core.numbers import exact
+from obverse.core.units import Neighbours
+
+FILE_NAME = "obverse.toml"
+LEDGER = ".obverse/ledger.db"
+PRICE = Fraction(1, 10)
+_LINE = re.compile(r"\s*\(at line (\d+), column \d+\)$")
+
+
+def load(path: Path | str) -> Catalog:
+    """The catalog of an obverse.toml, or of the project folder that holds one."""
+    file, text = _read(path)
+    return loads(text, file.parent, file.name)
+
+
+def loads(text: str, root: Path | str, file_name: str = FILE_NAME) -> Catalog:
+    """The catalog of a text; relative sources lie under `root`."""
+    document = Document(text, file_name)
+    raw = _parse(document)
+    for problem in shape_problems(raw, document):
+        raise problem
+    catalog = _catalog(raw, Path(root).absolute(), document)
+    for problem in catalog_problems(catalog, document.place):
+        raise problem
+    return catalog
+
+
+def problems(path: Path | str) -> tuple[CatalogError, ...]:
+    """Everything wrong that can be told at once, for `obverse check`; empty when `load` succeeds."""
+    try:
+        file, text = _read(path)
+        document = Document(text, file.name)
+        raw = _parse(document)
+        shaped = tuple(shape_problems(raw, document))
+        if shaped:
+            return shaped
+        return tuple(catalog_problems(_catalog(raw, file.parent.absolute(), document), document.place))
+    except CatalogError as error:
+        return (error,)
+
+
+def locator(path: Path | str) -> Place:
+    """What tells file and line of a key, for errors that are found later, as by `complete`."""
+    file, text = _read(path)
+    return Document(text, file.name).place
+
+
+def _read(path: Path | str) -> tuple[Path, str]:
+    file = Path(path)
+    if file.is_dir():
+        file = file / FILE_NAME
+    try:
+        return file, file.read_bytes().decode("utf-8-sig")
+    except OSError:
+        fix = "Name an obverse.toml or its folder; `obverse init FILE...` drafts one, `obverse demo` writes a sample."
+        raise CatalogError("no_project", f"no readable project at {file}", fix=fix, place=str(file)) from None
+    except UnicodeDecodeError:
+        raise CatalogError("bad_toml", "the file is not UTF-8 text", fix="Save it as UTF-8.", place=file.name) from None
+
+
+def _parse(document: Document) -> dict[str, Any]:
+    try:
+        return tomllib.loads(document.text, parse_float=_decimal)
+    except (ValueError, RecursionError) as error:
+        said = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "nested too deep, or a number too long"
+        line = _LINE.search(said)
+        place = document.file_name + (f":{line.group(1)}" if line else "")
+        message = f"not TOML: {_LINE.sub('', said)}"
+        raise CatalogError("bad_toml", message, fix="Correct the syntax on or before this line.", place=place) from None
+
+
+def _decimal(text: str) -> Decimal:
+    """The number as written; what no decimal can hold becomes not-a-number, which every key refuses."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return Decimal("nan")
+
+
+def _catalog(raw: dict[str, Any], root: Path, document: Document) -> Catalog:
+    project, privacy = raw["project"], raw.get("privacy", {})
+    tables = {name: table(name, declared, root, document) for name, declared in raw["tables"].items()}
+    unit = protected(tables, Neighbours(privacy.get("neighbours", "add-remove")))
+    if unit is not None and "budget" not in raw:
+        why = "A private table without a budget could be asked without end."
+        fix = "Add [budget] with an epsilon."
+        raise document.error("missing_key", ("budget",), "[budget] is missing", why=why, fix=fix)
+    budget = _budget(raw["budget"], Fraction(0)) if "budget" in raw else Budget(Fraction(0))
+    return Catalog(
+        name=project["name"],
+        root=root,
+        ledger=root / project.get("ledger", LEDGER),
+        engine=_engine(raw.get("engine", {}), document),
+        unit=unit,
+        accounting=privacy.get("accounting", "pure"),
+        epsilon=exact(privacy["epsilon"]) if "epsilon" in privacy else min(PRICE, budget.epsilon),
+        delta=exact(privacy.get("delta", 0)),
+        budget=budget,
+        tables=tables,
+        analysts={name: _analyst(name, one, budget.delta, document) for name, one in raw.get("analysts", {}).items()},
+        purposes={name: _budget(one, budget.delta) for name, one in raw.get("purposes", {}).items()},
+        dataset=project.get("dataset"),
+    )
+
+
+def _budget(raw: dict[str, Any], delta: Fraction) -> Budget:
+    return Budget(exact(raw["epsilon"]), exact(raw["delta"]) if "delta" in raw else delta)
+
+
+def _analyst(name: str, raw: dict[str, Any], delta: Fraction, document: Document) -> Analyst:
+    if "delta" in raw and "epsilon" not in raw:
+        message = f"analyst {name!r} has a delta without an epsilon"
+        raise document.error("missing_key", ("analysts", name, "epsilon"), message, fix="Add the epsilon.")
+    return Analyst(name, _budget(raw, delta) if "epsilon" in raw else None, tuple(raw.get("purposes", ())))
+
+
+def _engine(raw: dict[str, Any], document: Document) -> dict[str, str]:
+    kind = raw.get("kind", "duckdb")
+    if kind != "duckdb":
+        message = f"the engine {kind!r} is not available in this version"
+        why = "DuckDB is the engine of this version; PostgreSQL and Spark come in a later one."
+        fix = 'Set kind = "duckdb"; it reads CSV, Parquet and DuckDB files.'
+        raise document.error("engine_not_available", ("engine", "kind"), message, why=why, fix=fix)
+    for key in raw:
+        if key != "kind":
+            message = f"{key!r} does not go with the engine duckdb"
+            raise document.error("conflict", ("engine", key), message, fix=f"Remove {key!r}.")
+    return {"kind": kind}

@@ -1,0 +1,99 @@
+"""One declared table: where its rows lie, how they reach the unit, what a unit may contribute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from obverse.catalog.columns import column
+from obverse.catalog.locate import Document, KeyParts
+from obverse.catalog.model import AUTO, Limits, Source, Table
+from obverse.core.numbers import exact
+from obverse.core.units import KeyPath
+
+CSV_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+PARQUET_ENDINGS = (".parquet", ".pq")
+DUCKDB_ENDINGS = (".duckdb", ".ddb", ".db")
+ROW = "row"
+ARROW = "->"
+
+
+def table(name: str, raw: dict[str, Any], root: Path, document: Document) -> Table:
+    """The table as declared; its keys and their kinds were checked before."""
+    path = ("tables", name)
+    public = raw.get("public", False)
+    for key in ("unit", "limits", "size"):
+        if public and key in raw:
+            why = "Nobody is protected in a public table."
+            fix = f"Remove {key!r} or public = true."
+            raise document.error("conflict", (*path, key), f"a public table has no {key}", why=why, fix=fix)
+    if not public and "unit" not in raw:
+        why = "Privacy is promised to a unit: a person, a household, a row."
+        fix = 'Add unit = "a_key_column", or unit = "row", or public = true if nothing here is about anybody.'
+        raise document.error("missing_key", (*path, "unit"), f"who is protected in {name!r}?", why=why, fix=fix)
+    declared: dict[str, dict[str, Any]] = raw.get("columns", {})
+    return Table(
+        name=name,
+        source=_source(raw, root, path, document),
+        columns={key: column(key, one, (*path, "columns", key), document) for key, one in declared.items()},
+        unit=None if public else unit_path(name, raw["unit"], (*path, "unit"), document),
+        limits=_limits(raw.get("limits")),
+        size=raw.get("size"),
+    )
+
+
+def unit_path(table_name: str, text: str, path: KeyParts, document: Document) -> KeyPath:
+    """`row`, `column`, or `column -> table.key -> table.key`."""
+    first, *others = (part.strip() for part in text.split(ARROW))
+    steps = tuple((there, key) for there, _, key in (other.partition(".") for other in others))
+    if not first or not all(there and key for there, key in steps):
+        fix = 'Write "row", "column", "column -> table.key", or more steps of the last kind.'
+        raise document.error("bad_unit", path, "the unit cannot be read", fix=fix)
+    if first == ROW and not steps:
+        return KeyPath(table_name, None)
+    return KeyPath(table_name, first, steps)
+
+
+def unit_text(unit: KeyPath) -> str:
+    """The unit as it would be written."""
+    return f" {ARROW} ".join([unit.column or ROW, *(f"{table}.{key}" for table, key in unit.steps)])
+
+
+def _limits(raw: dict[str, Any] | str | None) -> Limits | Literal["auto"] | None:
+    if isinstance(raw, dict):
+        sums = {name: exact(number) for name, number in sorted(raw.get("sums", {}).items())}
+        return Limits(rows=raw["rows"], groups=raw.get("groups"), sums=sums)
+    return None if raw is None else AUTO
+
+
+def _source(raw: dict[str, Any], root: Path, path: KeyParts, document: Document) -> Source:
+    text: str = raw["source"]
+    where = (*path, "source")
+    lower = text.lower()
+    csv = lower.endswith(CSV_ENDINGS)
+    for key in ("delimiter", "header"):
+        if key in raw and not csv:
+            raise document.error("conflict", (*path, key), f"{key!r} is for CSV files only", fix=f"Remove {key!r}.")
+    if text == "python":
+        return Source("object")
+    if "://" in text or not text.isprintable() or any(sign in text for sign in "*?["):
+        fix = "Name one local file."
+        raise document.error("bad_source", where, "a source is one local file, not an address or a pattern", fix=fix)
+    if csv:
+        default = "\t" if lower.endswith((".tsv", ".tsv.gz")) else ","
+        delimiter = _delimiter(raw.get("delimiter", default), (*path, "delimiter"), document)
+        return Source("csv", root / text, delimiter=delimiter, header=raw.get("header", True))
+    if lower.endswith(PARQUET_ENDINGS):
+        return Source("parquet", root / text)
+    file, colon, inside = text.rpartition(":")
+    if colon and inside and file.lower().endswith(DUCKDB_ENDINGS):
+        return Source("duckdb", root / file, table=inside)
+    fix = 'Name a .csv, .tsv or .parquet file, "file.duckdb:table", or "python" for an object handed over in Python.'
+    raise document.error("bad_source", where, "this kind of source is not known", fix=fix)
+
+
+def _delimiter(text: str, path: KeyParts, document: Document) -> str:
+    if len(text) != 1 or not (text == "\t" or " " <= text <= "~") or text in "\"'" or text.isalnum():
+        fix = 'Write for example ";" or "\\t".'
+        raise document.error("bad_source", path, "a delimiter is one sign of ASCII", fix=fix)
+    return text

@@ -1,0 +1,43 @@
+"""Claim: what is promised, in data and in plain words. No number leaves without one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Who is protected, what one apart means, the loss, and what an attacker may come to believe."""
+
+    unit: str
+    neighbours: str
+    epsilon: str  # of this question, rounded up
+    delta: str
+    mechanisms: tuple[str, ...]
+    limits: str  # how one unit's contribution was bounded
+    bias: str  # what bounding may have cost, apart from noise
+    belief: str  # under the cap of the whole budget
+    receipt: str
+    sentence: str
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self) | {"mechanisms": list(self.mechanisms)}
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> Claim:
+        return cls(**(fields | {"mechanisms": tuple(fields["mechanisms"])}))
+
+
+PUBLIC = Claim(
+    unit="",
+    neighbours="",
+    epsilon="0",
+    delta="0",
+    mechanisms=(),
+    limits="",
+    bias="",
+    belief="",
+    receipt="",
+    sentence="Exact: this question reads public tables alone, so it costs nothing and protects nobody.",
+)

@@ -1,0 +1,57 @@
+"""Anchors: how far a ledger had come, remembered outside its own folder, so that an older file is noticed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from obverse.catalog.model import Budget
+from obverse.core.errors import LedgerError
+from obverse.core.ledger import Spent
+from obverse.ledger.book import Book
+
+
+@dataclass(frozen=True, slots=True)
+class Anchored:
+    """The state of a ledger when it was last seen. A count of zero: registered, and not yet made."""
+
+    ledger_id: str
+    count: int
+    head: str
+    spent: Spent
+    budget: Budget
+    closed: bool
+
+
+class Anchor(Protocol):
+    def read(self) -> Anchored | None:
+        """What is remembered; None when this anchor remembers nothing at all."""
+        ...
+
+    def write(self, state: Anchored) -> None:
+        """Remember a state, unless a later one is remembered already."""
+        ...
+
+
+class NoAnchor:
+    """Remembers nothing: for files that are looked at before anybody vouches for them."""
+
+    def read(self) -> None:
+        return None
+
+    def write(self, state: Anchored) -> None:
+        pass
+
+
+def state_of(book: Book) -> Anchored:
+    return Anchored(book.ledger_id, book.count, book.head.hex(), book.spent(), book.budget, book.closed)
+
+
+def rolled_back(place: str, why: str) -> LedgerError:
+    return LedgerError(
+        "ledger_rolled_back",
+        "the ledger is older than, or other than, the one last seen here, so nothing is answered",
+        place=place,
+        why=why,
+        fix="Bring back the newest file; or acknowledge, which charges the worst that this one may have forgotten.",
+    )

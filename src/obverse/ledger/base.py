@@ -1,0 +1,115 @@
+"""ChainLedger: every act of a ledger, over two things that a store must bring: an atomic append and stored answers."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+
+from obverse.catalog.model import Budget
+from obverse.core.errors import LedgerError
+from obverse.core.ledger import Cap, Caps, Entry, Fingerprint, Head, Receipt, Scope, Spent, Stored, Terms
+from obverse.core.loss import Loss
+from obverse.ledger import acts
+from obverse.ledger.book import Book, Debit
+from obverse.ledger.chain import Draft, damaged
+
+Decide = Callable[[Book], "Draft | Debit | None"]
+
+
+def now() -> str:
+    """For people to read; no rule looks at it."""
+    return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class ChainLedger(ABC):
+    """Implements core's Ledger protocol and the curator's acts. See core/ledger.py for the promises."""
+
+    @abstractmethod
+    def _append(self, step: str, decide: Decide) -> tuple[Entry | None, Debit | None]:
+        """In one atomic, durable step: bring the Book up to date, decide, seal and append what was drafted."""
+
+    @abstractmethod
+    def _answer(self, number: int) -> bytes | None:
+        """The stored answer of a debit, as it lies in the store."""
+
+    @abstractmethod
+    def _book(self) -> Book:
+        """The Book, up to date."""
+
+    @abstractmethod
+    def entries(self) -> Iterator[Entry]: ...
+
+    @abstractmethod
+    def note(self, number: int) -> str:
+        """The owner's note on a debit, such as the question's text; empty when there is none."""
+
+    def reserve(
+        self,
+        scope: Scope,
+        loss: Loss,
+        plan: Fingerprint,
+        *,
+        key: str,
+        caps: Caps,
+        question: str = "",
+        note: str = "",
+        about: Mapping[str, str] | None = None,
+    ) -> Receipt | Stored:
+        request = acts.Request(scope, loss, plan, key, caps, question, note, about or {})
+        entry, earlier = self._append("reserve", lambda book: acts.reserve(book, request))
+        if earlier is not None:
+            return self._stored(earlier)
+        if entry is None:
+            raise LedgerError("ledger_unwritable", "the debit was not written, so nothing is answered")
+        return Receipt(entry.fields["id"], entry.number, entry.hash)
+
+    def settle(self, receipt: Receipt, answer: bytes) -> None:
+        try:
+            self._append("settle", lambda book: acts.settle(book, receipt, answer))
+        except LedgerError as error:
+            error.charged = True
+            raise
+
+    def spent(self, *, analyst: str | None = None, purpose: str | None = None) -> Spent:
+        return self._book().spent(analyst, purpose)
+
+    def cap(self) -> Cap:
+        return self._book().cap
+
+    def budget(self) -> Budget:
+        """The allowed loss as it was declared and granted."""
+        return self._book().budget
+
+    def terms(self) -> Terms:
+        return self._book().terms
+
+    def dataset(self) -> str:
+        return self._book().dataset
+
+    def head(self) -> Head:
+        return self._book().chain_head()
+
+    def grant(self, epsilon: Fraction, delta: Fraction, reason: str, *, key: str = "") -> None:
+        """Raise the cap; with a key, at most once."""
+        self._append("grant", lambda book: acts.grant(book, epsilon, delta, reason, key))
+
+    def lower(self, budget: Budget, reason: str) -> None:
+        """Lower the cap; binding for every debit after it, in whichever process."""
+        self._append("lower", lambda book: acts.lower(book, budget, reason))
+
+    def record_catalog(self, fingerprint: str) -> None:
+        """Note that the declared facts changed."""
+        self._append("catalog", lambda book: Draft("catalog", {"fingerprint": fingerprint}))
+
+    def record_version(self, version: str) -> None:
+        """Note that the curator published a new version of the data."""
+        self._append("version", lambda book: Draft("version", {"version": version}))
+
+    def _stored(self, debit: Debit) -> Stored:
+        answer = self._answer(debit.number)
+        if answer is None or debit.answer != hashlib.sha256(answer).hexdigest():
+            raise damaged("", f"the stored answer of record {debit.number} is not the one that was sealed")
+        return Stored(answer, Receipt(debit.id, debit.number, debit.hash))

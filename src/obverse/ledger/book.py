@@ -1,0 +1,180 @@
+"""The Book: all that a ledger knows, folded from its records one by one. The chain is the truth; this is its sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from obverse.accounting.budget import cap_of
+from obverse.catalog.model import Budget
+from obverse.core.errors import LedgerError, ObverseError
+from obverse.core.ledger import Cap, Entry, Head, Scope, Spent, Terms
+from obverse.core.units import Neighbours
+from obverse.ledger.chain import START, damaged
+from obverse.ledger.codec import fraction_of
+
+
+@dataclass(frozen=True, slots=True)
+class Debit:
+    """One debit: whose it is, for what, and the hash of its answer once that was stored."""
+
+    number: int
+    id: str
+    scope: Scope
+    plan: str
+    question: str
+    key: str
+    hash: str
+    answer: str | None = None
+
+
+class Book:
+    """A running fold, the one mutable thing here; `apply` believes only records that the chain has vouched for."""
+
+    __slots__ = (
+        "acknowledged", "budget", "cap", "closed", "dataset", "debits", "granted", "hashes", "keys", "last", "ledger_id",
+        "place", "plans", "terms", "totals", "version",
+    )  # fmt: skip
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self.hashes: list[str] = []
+        self.last = ""
+        self.ledger_id = self.dataset = self.version = ""
+        self.terms: Terms
+        self.budget: Budget
+        self.cap: Cap
+        self.closed = False
+        self.totals: dict[tuple[str | None, str | None], Spent] = {}
+        self.debits: dict[int, Debit] = {}
+        self.keys: dict[tuple[str, str], int] = {}
+        self.plans: dict[tuple[Scope, str], int] = {}
+        self.granted: set[str] = set()
+        self.acknowledged: set[str] = set()
+
+    @property
+    def count(self) -> int:
+        return len(self.hashes)
+
+    @property
+    def head(self) -> bytes:
+        return bytes.fromhex(self.hashes[-1]) if self.hashes else START
+
+    def spent(self, analyst: str | None = None, purpose: str | None = None) -> Spent:
+        return self.totals.get((analyst, purpose), Spent(self.terms.accounting))
+
+    def chain_head(self) -> Head:
+        return Head(self.count, self.head.hex())
+
+    def apply(self, entry: Entry) -> None:
+        """Take in the next record."""
+        act = _ACTS.get(entry.kind)
+        if act is None:
+            raise LedgerError(
+                "ledger_newer",
+                "the ledger holds a kind of record that this Obverse does not know",
+                place=self.place,
+                fix="Update Obverse.",
+            )
+        if (entry.number == 1) != (entry.kind == "open"):
+            raise damaged(self.place, f"record {entry.number} stands where a ledger's opening does not")
+        try:
+            act(self, entry)
+        except LedgerError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, ObverseError):
+            raise damaged(self.place, f"record {entry.number} cannot be read") from None
+        self.hashes.append(entry.hash)
+        self.last = entry.kind
+
+    def _count(self, entry: Entry, scope: Scope) -> None:
+        """Add a record's counted loss to all totals it belongs to, and check the running total that it states."""
+        charge = counted(entry, self.terms)
+        for part in dict.fromkeys(
+            [(None, None), (scope.analyst, None), (None, scope.purpose), (scope.analyst, scope.purpose)]
+        ):
+            self.totals[part] = self.spent(*part).plus(charge)
+        if self.spent() != total_stated(entry, self.terms):
+            raise damaged(self.place, f"record {entry.number} states another total than its forerunners add up to")
+
+    def _set_budget(self, fields: Any) -> None:
+        self.budget = Budget(fraction_of(fields["cap_epsilon"]), fraction_of(fields["cap_delta"]))
+        self.cap = cap_of(self.budget, self.terms.accounting)
+
+
+def counted(entry: Entry, terms: Terms) -> Spent:
+    """The loss that a record was counted as when it was written; later rules of counting do not change it."""
+    return Spent(terms.accounting, fraction_of(entry.fields["amount"]), fraction_of(entry.fields["delta"]))
+
+
+def total_stated(entry: Entry, terms: Terms) -> Spent:
+    """The running total of everybody that a record carries."""
+    return Spent(terms.accounting, fraction_of(entry.fields["total_amount"]), fraction_of(entry.fields["total_delta"]))
+
+
+def _open(book: Book, entry: Entry) -> None:
+    fields = entry.fields
+    book.ledger_id, book.dataset = fields["ledger"], fields["dataset"]
+    book.terms = Terms(fields["accounting"], Neighbours(fields["neighbours"]), fields["unit"])
+    book._set_budget(fields)
+
+
+def _charge(book: Book, entry: Entry) -> None:
+    fields = entry.fields
+    scope = Scope(fields["dataset"], fields["analyst"], fields["purpose"])
+    debit = Debit(entry.number, fields["id"], scope, fields["plan"], fields["question"], fields["key"], entry.hash)
+    book._count(entry, scope)
+    book.debits[entry.number] = debit
+    if debit.key:
+        book.keys[(scope.analyst, debit.key)] = entry.number
+
+
+def _settle(book: Book, entry: Entry) -> None:
+    debit = book.debits[entry.fields["charge"]]
+    if debit.answer is not None:
+        raise damaged(book.place, f"record {entry.number} settles a debit for the second time")
+    book.debits[debit.number] = replace(debit, answer=entry.fields["answer"])
+    book.plans.setdefault((debit.scope, debit.plan), debit.number)
+
+
+def _cap(book: Book, entry: Entry) -> None:
+    book._set_budget(entry.fields)
+    if entry.fields["key"]:
+        book.granted.add(entry.fields["key"])
+
+
+def _acknowledge(book: Book, entry: Entry) -> None:
+    book._count(entry, Scope(book.dataset))
+    book.acknowledged.add(entry.fields["anchored"])
+    book.closed = False
+
+
+def _version(book: Book, entry: Entry) -> None:
+    book.version = entry.fields["version"]
+
+
+def _close(book: Book, entry: Entry) -> None:
+    book.closed = True
+
+
+def _reopen(book: Book, entry: Entry) -> None:
+    book.closed = False
+
+
+def _noted(book: Book, entry: Entry) -> None:
+    """Kept for the record only."""
+
+
+_ACTS: dict[str, Callable[[Book, Entry], None]] = {
+    "open": _open,
+    "charge": _charge,
+    "settle": _settle,
+    "cap": _cap,
+    "catalog": _noted,
+    "version": _version,
+    "acknowledge": _acknowledge,
+    "close": _close,
+    "moved": _reopen,
+    "adopt": _noted,
+}

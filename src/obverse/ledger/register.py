@@ -1,0 +1,193 @@
+"""Opening a dataset: known data keeps its ledger and its budget, whichever project asks; what is not sure is refused."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from obverse.catalog.model import Budget
+from obverse.core.errors import LedgerError
+from obverse.core.ledger import Spent, Terms
+from obverse.ledger.anchor import Anchored, NoAnchor, state_of
+from obverse.ledger.base import now
+from obverse.ledger.book import Book
+from obverse.ledger.home import Home, unknown_ledger
+from obverse.ledger.registry import Dataset, Registry
+from obverse.ledger.sources import Identified, Source
+from obverse.ledger.sqlite import SqliteLedger
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What a project says of its private data: its sources, the ledger it would like, the terms and the budget."""
+
+    sources: tuple[Source, ...]
+    ledger: Path
+    terms: Terms
+    budget: Budget
+
+    @property
+    def path(self) -> Path:
+        return Path(os.path.realpath(self.ledger))
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A dataset and the one ledger that serves it; `shared` when that is not the ledger the project named."""
+
+    dataset: Dataset
+    ledger: SqliteLedger
+    shared: bool
+
+
+def open_dataset(
+    home: Home,
+    claimed: Claimed,
+    *,
+    clock: Callable[[], str] = now,
+    step: Callable[[str], None] = lambda step: None,
+) -> Opened:
+    """The dataset that these sources are, and its ledger, checked whole and against its anchor."""
+    identified = home.identified(claimed.sources)
+    with home.exclusive() as registry:
+        dataset = registry.dataset_of(identified)
+        if dataset is None:
+            dataset = _enrolled(registry, claimed, identified)
+        else:
+            _same_terms(dataset, claimed.terms)
+            dataset = _located(registry, dataset, claimed)
+            registry.remember(dataset.id, identified)
+        anchored = registry.anchored(dataset.ledger_id)
+    step("register: committed")
+    ledger = SqliteLedger(dataset.ledger, home.anchor(dataset.ledger_id), clock=clock, step=step)
+    if anchored is not None and anchored.count == 0:
+        ledger.create(dataset.ledger_id, dataset.id, dataset.terms, anchored.budget)
+    ledger.adopt()
+    return Opened(dataset, ledger, shared=dataset.ledger != claimed.path)
+
+
+def publish(home: Home, opened: Opened, sources: Sequence[Source]) -> str:
+    """Register a new version of the data under a random id, by the curator's act; sources may be added so."""
+    identified = home.identified(sources)
+    version = secrets.token_hex(16)
+    with home.shared() as registry:
+        _one_dataset(registry, opened.dataset.id, identified)
+    opened.ledger.record_version(version)
+    with home.exclusive() as registry:
+        _one_dataset(registry, opened.dataset.id, identified)
+        registry.remember(opened.dataset.id, identified)
+        registry.publish(opened.dataset.id, version, identified)
+    return version
+
+
+def version_now(home: Home, opened: Opened) -> str:
+    """The data's version at this moment, whoever published last."""
+    with home.shared() as registry:
+        dataset = registry.dataset(opened.dataset.id)
+    if dataset is None:
+        raise unknown_ledger(str(opened.ledger.path), "the registry that this process started with was exchanged")
+    return dataset.version
+
+
+def changed(home: Home, opened: Opened, sources: Sequence[Source]) -> tuple[str, ...]:
+    """Names of the tables whose rows changed since they were published: for the curator alone."""
+    identified = home.identified(sources)
+    with home.shared() as registry:
+        return registry.changed(opened.dataset.id, identified)
+
+
+def book_at(path: Path) -> Book:
+    """What a ledger's file says of itself, its chain checked, nobody vouching for it."""
+    ledger = SqliteLedger(path, NoAnchor())
+    try:
+        return ledger.book()
+    finally:
+        ledger.close()
+
+
+def _enrolled(registry: Registry, claimed: Claimed, identified: tuple[Identified, ...]) -> Dataset:
+    """Data seen for the first time: a fresh dataset, or one that was properly moved here with its ledger."""
+    path, version = claimed.path, secrets.token_hex(16)
+    book = book_at(path) if path.exists() else Book(str(path))
+    if registry.ledger_known(book.ledger_id, path):
+        raise LedgerError(
+            "ledger_taken",
+            "the ledger named in obverse.toml counts the losses of other data",
+            place=str(path),
+            why="none of this project's private sources was seen before, and a new dataset needs a ledger of its own",
+            fix="If these are the same people's rows, publish them (obverse data publish); else name another ledger.",
+        )
+    if book.count == 0:
+        ledger_id = secrets.token_hex(16)
+        dataset = Dataset(secrets.token_hex(16), version, claimed.terms, ledger_id, path)
+        unmade = Anchored(ledger_id, 0, "", Spent(claimed.terms.accounting), claimed.budget, closed=False)
+        registry.enrol(dataset, unmade, identified)
+        return dataset
+    if book.last != "moved":
+        raise unknown_ledger(str(path), "its file is here, and this machine's registry does not know it")
+    return enrol_book(registry, book, claimed, identified)
+
+
+def enrol_book(registry: Registry, book: Book, claimed: Claimed, identified: tuple[Identified, ...]) -> Dataset:
+    """Take up a ledger that others have written, with the dataset it belongs to."""
+    if registry.dataset(book.dataset) is not None:
+        raise conflict(claimed.path, "the dataset of this ledger is registered here with another ledger")
+    dataset = Dataset(book.dataset, book.version or secrets.token_hex(16), book.terms, book.ledger_id, claimed.path)
+    _same_terms(dataset, claimed.terms)
+    registry.enrol(dataset, state_of(book), identified)
+    registry.add_heads(book.ledger_id, enumerate(book.hashes, start=1))
+    return dataset
+
+
+def _located(registry: Registry, dataset: Dataset, claimed: Claimed) -> Dataset:
+    """The dataset with its ledger where it now lies: a ledger that was carried along is known by its anchor."""
+    offered = claimed.path
+    if offered == dataset.ledger:
+        return dataset
+    anchored = registry.anchored(dataset.ledger_id)
+    if not dataset.ledger.exists() and anchored is not None and anchored.count == 0:
+        return _moved_to(registry, dataset, offered)
+    if not offered.exists():
+        return dataset
+    book = book_at(offered)
+    if book.ledger_id == dataset.ledger_id:
+        goes_on = anchored is not None and anchored.closed and not book.closed
+        return _moved_to(registry, dataset, offered) if goes_on or not dataset.ledger.exists() else dataset
+    if book.count and not registry.ledger_known(book.ledger_id, offered):
+        raise conflict(offered, "this data has a ledger here already, and another one came with the project")
+    return dataset
+
+
+def _moved_to(registry: Registry, dataset: Dataset, path: Path) -> Dataset:
+    registry.set_path(dataset.ledger_id, path)
+    return Dataset(dataset.id, dataset.version, dataset.terms, dataset.ledger_id, path)
+
+
+def _one_dataset(registry: Registry, dataset_id: str, identified: tuple[Identified, ...]) -> None:
+    found = registry.dataset_of(identified)
+    if found is not None and found.id != dataset_id:
+        raise conflict(found.ledger, "some of these sources belong to another dataset")
+
+
+def _same_terms(dataset: Dataset, terms: Terms) -> None:
+    if dataset.terms != terms:
+        raise LedgerError(
+            "terms_conflict",
+            "this data's losses are counted under other terms than this project declares",
+            why="losses about different units, neighbours or accountings do not add up to a statement",
+            fix=f'Declare accounting = "{dataset.terms.accounting}", neighbours = "{dataset.terms.neighbours.value}"'
+            f" and the unit {dataset.terms.unit}.",
+        )
+
+
+def conflict(path: Path, why: str) -> LedgerError:
+    return LedgerError(
+        "dataset_conflict",
+        "two ledgers claim the same data, so nothing is answered",
+        place=str(path),
+        why=why,
+        fix="Keep one of them: name its path in obverse.toml, and set the other file aside.",
+    )

@@ -1,0 +1,111 @@
+"""By what a private source is known again: its real path, its inode, its content; an object by its project and table."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from obverse.core.errors import Refused
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """A private table's file."""
+
+    name: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectSource:
+    """A private table handed over in Python: known by its project's path and its name."""
+
+    name: str
+    project: Path
+
+
+Source = FileSource | ObjectSource
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """One thing that a source is known by. `path` is where an inode was seen."""
+
+    kind: str  # path, inode, content, object
+    value: str
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """A source with all that it is known by; `digest` is empty for objects. For the curator's side only."""
+
+    name: str
+    digest: str
+    identities: tuple[Identity, ...]
+
+    @property
+    def place(self) -> str:
+        """Where it lies: its path, or its project and table."""
+        return self.identities[0].value
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What a file's cached digest hangs on: while none of these changes, the content is not read again."""
+
+    path: str
+    mtime_ns: int
+    size: int
+    inode: str
+
+
+def identify(source: Source, digest_of: Callable[[Stamp], str]) -> Identified:
+    match source:
+        case ObjectSource(name, project):
+            return Identified(name, "", (Identity("object", f"{os.path.realpath(project)}#{name}"),))
+        case FileSource(name, path):
+            return _identify_file(name, path, digest_of)
+
+
+def digest_file(stamp: Stamp) -> str:
+    with open(stamp.path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def inode_now(path: str) -> str | None:
+    """Device and inode of a path as it is at present; None when there is nothing."""
+    try:
+        there = os.stat(path)
+    except OSError:
+        return None
+    return _inode(there)
+
+
+def _identify_file(name: str, path: Path, digest_of: Callable[[Stamp], str]) -> Identified:
+    real = os.path.realpath(path)
+    try:
+        there = os.stat(real)
+        if not os.path.isfile(real):
+            raise IsADirectoryError
+        digest = digest_of(Stamp(real, there.st_mtime_ns, there.st_size, _inode(there)))
+    except OSError:
+        raise Refused(
+            "source_missing",
+            f"the file of table '{name}' cannot be read",
+            place=str(path),
+            fix="Correct the table's source in obverse.toml, or bring the file back.",
+        ) from None
+    known_by = [Identity("path", real)]
+    if there.st_ino:
+        known_by.append(Identity("inode", _inode(there), real))
+    if there.st_size:
+        known_by.append(Identity("content", digest))
+    return Identified(name, digest, tuple(known_by))
+
+
+def _inode(there: os.stat_result) -> str:
+    return f"{there.st_dev}:{there.st_ino}"

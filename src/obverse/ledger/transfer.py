@@ -1,0 +1,135 @@
+"""Ledgers as files: backup, restore, export for anybody to check, and the move to another machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from obverse.core.errors import LedgerError, Refused
+from obverse.core.ledger import Entry, Head
+from obverse.ledger.anchor import NoAnchor
+from obverse.ledger.chain import START, damaged
+from obverse.ledger.codec import canonical
+from obverse.ledger.sqlite import SHAPE, SqliteLedger
+from obverse.ledger.storage import BUSY_S, translated, upgrade
+from obverse.ledger.verify import verify_store
+
+EXPORT_VERSION = 1
+
+
+def backup(ledger: SqliteLedger, target: Path) -> Head:
+    """A copy in one file, taken while others may write, and verified."""
+    _absent(target)
+    with ledger.database.connection() as source:
+        _copy(source, target)
+    return verify_file(target)
+
+
+def restore(copy: Path, ledger_path: Path) -> Head:
+    """Put a verified copy in a ledger's place; what lay there is set aside. An older copy opens only by acknowledging."""
+    head = verify_file(copy)
+    fresh = ledger_path.with_name(ledger_path.name + ".restoring")
+    fresh.unlink(missing_ok=True)
+    with translated(SHAPE, copy), closing(_read_only(copy)) as source:
+        _copy(source, fresh)
+    for suffix in ("", "-wal", "-shm"):
+        old = ledger_path.with_name(ledger_path.name + suffix)
+        if old.exists():
+            os.replace(old, ledger_path.with_name(f"{ledger_path.name}.set-aside{suffix}"))
+    os.replace(fresh, ledger_path)
+    return head
+
+
+def move(ledger: SqliteLedger, target: Path) -> Head:
+    """Close this ledger for good, and write a copy that goes on elsewhere with exactly these totals."""
+    _absent(target)
+    ledger.close_for_move()
+    with ledger.database.connection() as source:
+        _copy(source, target)
+    onward = SqliteLedger(target, NoAnchor())
+    try:
+        onward.reopen_moved()
+        head = onward.verify()
+        with onward.database.connection() as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")
+    finally:
+        onward.close()
+    return head
+
+
+def verify_file(path: Path) -> Head:
+    """Check a ledger's file whole, in a copy in memory, with nobody vouching for its age; the file is not touched."""
+    with translated(SHAPE, path), closing(sqlite3.connect(":memory:")) as copy:
+        with closing(_read_only(path)) as source:
+            source.backup(copy)
+        upgrade(copy, SHAPE, path)
+        return verify_store(copy, str(path)).chain_head()
+
+
+def export(ledger: SqliteLedger, target: Path) -> Head:
+    """Every record as one line of JSON, for the owner: notes (the questions' text) are beside the records."""
+    _absent(target)
+    head = Head(0, START.hex())
+    with open(target, "x", encoding="ascii") as file:
+        file.write(_line({"obverse_ledger": EXPORT_VERSION}))
+        for entry in ledger.entries():
+            file.write(_line({"record": _record(entry), "hash": entry.hash, "note": ledger.note(entry.number)}))
+            head = Head(entry.number, entry.hash)
+        file.write(_line({"count": head.count, "head": head.hash}))
+        file.flush()
+        os.fsync(file.fileno())
+    return head
+
+
+def verify_export(lines: Iterable[str]) -> Head:
+    """Check an export with nothing but JSON and SHA-256: hash = sha256(hash before + canonical JSON of the record)."""
+    head, count, closing_line = START, 0, None
+    for number, line in enumerate(lines):
+        held = json.loads(line)
+        if number == 0 or "record" not in held:
+            closing_line = held
+            continue
+        count += 1
+        head = hashlib.sha256(head + canonical(held["record"])).digest()
+        if held["record"].get("number") != count or held["hash"] != head.hex():
+            raise damaged(f"line {number + 1}", f"record {count} does not match its seal")
+    if closing_line is None or (closing_line.get("count"), closing_line.get("head")) != (count, head.hex()):
+        raise damaged("last line", "the export is cut short")
+    return Head(count, head.hex())
+
+
+def _record(entry: Entry) -> dict[str, Any]:
+    return {**entry.fields, "kind": entry.kind, "number": entry.number}
+
+
+def _line(held: dict[str, Any]) -> str:
+    return canonical(held).decode() + "\n"
+
+
+def _read_only(path: Path) -> sqlite3.Connection:
+    if not path.exists():
+        raise Refused("no_such_file", "there is no such file", place=str(path))
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_S)
+
+
+def _absent(target: Path) -> None:
+    if target.exists():
+        raise Refused("file_exists", "there is a file at the target already", place=str(target), fix="Name another file.")
+
+
+def _copy(source: sqlite3.Connection, target: Path) -> None:
+    """SQLite's own online copy, left as one file without a log beside it."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.touch(mode=0o600)
+        with closing(sqlite3.connect(target, timeout=BUSY_S)) as copy:
+            source.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")
+    except OSError as error:
+        raise LedgerError("ledger_unwritable", "the copy cannot be written", place=str(target), why=str(error)) from None

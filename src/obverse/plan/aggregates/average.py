@@ -1,0 +1,58 @@
+"""AVG(x)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from obverse.core.types import Type
+from obverse.plan.aggregates.base import Estimate, Noisy, Setting, capped
+from obverse.plan.expressions import Expr
+from obverse.plan.intervals import ratio
+from obverse.plan.measure import Measure, bounded, count_term, sum_term
+
+
+@dataclass(frozen=True, slots=True)
+class Average:
+    """The mean of a bounded number: a noisy sum over a noisy count, or over a declared public size.
+
+    Claim:   the measures' noise covers the mean; the interval holds the bounded mean with at least the stated level.
+    Proof:   post-processing of the sum, centred at the middle of the bounds, and of the count, both weighted alike, so the
+             ratio of the true measures is a weighted mean. Fieller: the true ratio r makes sum - r * count pure noise.
+             With a public size n (replace, whole table, one sure row per unit): the sum's sensitivity over n.
+    Assumes: the argument has bounds.
+    """
+
+    name: ClassVar[str] = "avg"
+    spoken: ClassVar[str] = "AVG(x)"
+
+    def type(self, argument: Expr | None) -> Type:
+        return Type.DOUBLE
+
+    def measures(self, argument: Expr | None, setting: Setting) -> tuple[Measure, ...]:
+        assert argument is not None
+        if setting.fixed_size is not None and not argument.facts.nullable:
+            term = sum_term(argument, setting.rows)
+            return (capped("avg", replace(term, unit=term.unit / setting.fixed_size), setting),)
+        count = capped("count", count_term(argument), setting)
+        return count, capped("sum", sum_term(argument, setting.rows, centred=True), setting, paired=True)
+
+    def finish(self, noisy: tuple[Noisy, ...], argument: Expr | None, setting: Setting, level: float) -> Estimate:
+        import numpy as np
+
+        assert argument is not None
+        bounds = bounded(argument)
+        lo, hi = float(bounds.lo), float(bounds.hi)
+        if len(noisy) == 1:
+            half = noisy[0].half_width(level)
+            ends = (noisy[0].values - half, noisy[0].values + half)
+            return Estimate(np.clip(noisy[0].values, lo, hi), np.clip(ends[0], lo, hi), np.clip(ends[1], lo, hi))
+        count, total = noisy
+        term = sum_term(argument, setting.rows, centred=True)
+        assert term.grid is not None
+        centre, limit = float(term.grid.centre * term.unit), float(term.magnitude * term.unit)
+        low, high = ratio(total.values, count.values, (total.scale, count.scale), limit, level, gaussian=total.gaussian)
+        value = np.clip(total.values / np.maximum(count.values, 1.0), -limit, limit)
+        value = np.clip(value, low, high)
+        step = float(term.unit) / 2  # each row was rounded to the grid
+        return Estimate(*(np.clip(x + centre, lo, hi) for x in (value, low - step, high + step)))

@@ -1,0 +1,38 @@
+"""COUNT(*) and COUNT(x)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from obverse.core.types import Type
+from obverse.plan.aggregates.base import Estimate, Noisy, Setting, capped
+from obverse.plan.expressions import Expr
+from obverse.plan.measure import Measure, count_term
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The number of rows, or of rows whose argument is not NULL.
+
+    Claim:   one noised measure; the interval holds the bounded count with at least the stated level.
+    Proof:   each row adds 1, each unit at most its cap (rules/aggregate); the interval is the mechanism's own, widened to
+             whole numbers where weights left fractions.
+    Assumes: units are limited to `rows` rows.
+    """
+
+    name: ClassVar[str] = "count"
+    spoken: ClassVar[str] = "COUNT(*), COUNT(x)"
+
+    def type(self, argument: Expr | None) -> Type:
+        return Type.INTEGER
+
+    def measures(self, argument: Expr | None, setting: Setting) -> tuple[Measure, ...]:
+        return (capped("count", count_term(argument), setting),)
+
+    def finish(self, noisy: tuple[Noisy, ...], argument: Expr | None, setting: Setting, level: float) -> Estimate:
+        import numpy as np
+
+        (count,) = noisy
+        half = count.half_width(level)
+        return Estimate(np.rint(count.values), np.floor(count.values - half), np.ceil(count.values + half))

@@ -1,0 +1,44 @@
+"""SUM(x)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from obverse.core.types import Type
+from obverse.plan.aggregates.base import Estimate, Noisy, Setting, capped
+from obverse.plan.expressions import Expr, Ref
+from obverse.plan.measure import Measure, sum_term
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The sum of a bounded number.
+
+    Claim:   one noised measure of integers on the argument's grid; the interval holds the bounded sum with at least the
+             stated level.
+    Proof:   each row adds an integer within the grid's ends, each unit at most its cap (rules/aggregate); integers add up
+             exactly, in any order.
+    Assumes: the argument has bounds; values lie on the declared grid (else each row is rounded to it, see measure.py).
+    """
+
+    name: ClassVar[str] = "sum"
+    spoken: ClassVar[str] = "SUM(x)"
+
+    def type(self, argument: Expr | None) -> Type:
+        return Type.INTEGER if argument is not None and argument.facts.type is Type.INTEGER else Type.DOUBLE
+
+    def measures(self, argument: Expr | None, setting: Setting) -> tuple[Measure, ...]:
+        assert argument is not None
+        most = setting.sums.get(argument.name) if isinstance(argument, Ref) else None
+        return (capped("sum", sum_term(argument, setting.rows), setting, most=most),)
+
+    def finish(self, noisy: tuple[Noisy, ...], argument: Expr | None, setting: Setting, level: float) -> Estimate:
+        import numpy as np
+
+        (total,) = noisy
+        half = total.half_width(level)
+        low, high = total.values - half, total.values + half
+        if self.type(argument) is Type.INTEGER:
+            return Estimate(np.rint(total.values), np.floor(low), np.ceil(high))
+        return Estimate(total.values, low, high)

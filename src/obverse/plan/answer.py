@@ -1,0 +1,147 @@
+"""Answer: rows with their noise intervals, the claim, the price, and what is left. Its bytes are what the ledger stores."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from obverse.core.claim import Claim
+from obverse.core.errors import Refused
+from obverse.core.types import Type, Value
+
+VERSION = 1
+Row = tuple[Value, ...]
+Bar = tuple[float | int, float | int] | None
+
+
+class ColumnInfo(NamedTuple):
+    """One column of an answer."""
+
+    name: str
+    type: Type
+    role: str  # "key" or "value"
+
+
+class Price(NamedTuple):
+    """What the question cost: epsilon and delta of it alone, its share of the budget, and whether it was stored."""
+
+    epsilon: str
+    delta: str
+    share: float
+    stored: bool
+
+
+class Remaining(NamedTuple):
+    """What is left: the share of the budget, epsilon where losses are pure, and how many more such questions fit."""
+
+    share: float
+    epsilon: str | None
+    like_this: int | None
+
+
+class Series(NamedTuple):
+    """A whole column: values and the ends of their noise intervals (None where there is none)."""
+
+    value: list[Any]
+    low: list[Any]
+    high: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A private answer. Iteration gives row tuples; one cell has `.value .low .high`; `answer["n"]` a whole column."""
+
+    columns: tuple[ColumnInfo, ...]
+    rows: tuple[Row, ...]
+    intervals: tuple[tuple[Bar, ...], ...]
+    level: float
+    claim: Claim
+    price: Price
+    remaining: Remaining
+    plan: str = ""
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> Series:
+        names = [c.name for c in self.columns]
+        if name not in names:
+            raise KeyError(f"no column {name!r}; there are {', '.join(names)}")
+        i = names.index(name)
+        bars = [row[i] for row in self.intervals]
+        return Series([r[i] for r in self.rows], [b and b[0] for b in bars], [b and b[1] for b in bars])
+
+    @property
+    def value(self) -> Value:
+        return self._cell()[0]
+
+    @property
+    def low(self) -> float | int | None:
+        bar = self._cell()[1]
+        return None if bar is None else bar[0]
+
+    @property
+    def high(self) -> float | int | None:
+        bar = self._cell()[1]
+        return None if bar is None else bar[1]
+
+    def _cell(self) -> tuple[Value, Bar]:
+        if len(self.rows) != 1 or len(self.columns) != 1:
+            raise Refused(
+                "not_scalar",
+                f"the answer has {len(self.rows)} rows and {len(self.columns)} columns, not one cell.",
+                fix='Iterate over it, or read a column with answer["name"].',
+            )
+        return self.rows[0][0], self.intervals[0][0]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "version": VERSION,
+            "columns": [{"name": c.name, "type": c.type.value, "role": c.role} for c in self.columns],
+            "rows": [[_plain(v) for v in row] for row in self.rows],
+            "intervals": [[None if bar is None else list(bar) for bar in row] for row in self.intervals],
+            "level": self.level,
+            "claim": self.claim.as_json(),
+            "price": self.price._asdict(),
+            "remaining": self.remaining._asdict(),
+        }
+
+    def to_bytes(self) -> bytes:
+        """What is stored and sent: the released part only; what is left is told anew each time."""
+        fields = self.as_json()
+        del fields["remaining"]
+        fields["plan"] = self.plan
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False).encode()
+
+    @classmethod
+    def from_bytes(cls, stored: bytes, remaining: Remaining) -> Answer:
+        fields = json.loads(stored)
+        columns = tuple(ColumnInfo(c["name"], Type(c["type"]), c["role"]) for c in fields["columns"])
+        rows = tuple(tuple(_typed(v, c.type) for v, c in zip(row, columns)) for row in fields["rows"])
+        bars = tuple(tuple(None if b is None else (b[0], b[1]) for b in row) for row in fields["intervals"])
+        price = Price(**fields["price"])
+        return cls(columns, rows, bars, fields["level"], Claim.from_json(fields["claim"]), price, remaining, fields["plan"])
+
+    def from_store(self) -> Answer:
+        """The same answer, marked as given again for nothing."""
+        return replace(self, price=self.price._replace(stored=True))
+
+
+def _plain(value: Value) -> Any:
+    return value.isoformat() if isinstance(value, dt.date) else value
+
+
+def _typed(value: Any, kind: Type) -> Value:
+    if value is None:
+        return None
+    if kind is Type.DATE:
+        return dt.date.fromisoformat(value)
+    if kind is Type.TIMESTAMP:
+        return dt.datetime.fromisoformat(value)
+    return float(value) if kind is Type.DOUBLE else value

@@ -1,0 +1,1 @@
+"""What differs between engines when a plan is printed."""

@@ -1,0 +1,103 @@
+"""Any costed plan as stable text and as data: what is quoted is what is charged."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from obverse.core.numbers import plain, up
+from obverse.plan.allocate import CostedPlan
+from obverse.plan.annotate import AnnotatedPlan
+from obverse.plan.expressions import canonical
+from obverse.plan.measure import Measure
+from obverse.plan.nodes import Filter, Relation, Scan, Shape
+from obverse.plan.question import Question
+
+SHAPES = {
+    Shape.ROW: "each row is its own unit",
+    Shape.ONE: "one row per unit",
+    Shape.TOTAL: "each unit's total is clamped",
+    Shape.WEIGHTED: "each unit's rows are weighted down to the cap",
+}
+
+
+def measure_name(measure: Measure) -> str:
+    argument = "*" if measure.term.expr is None else canonical(measure.term.expr)
+    grid = measure.term.grid
+    about = f" about {plain(grid.centre * grid.step)}" if grid is not None and grid.centre else ""
+    return f"{measure.name}({argument}{about})"
+
+
+def measures_json(costed: CostedPlan) -> list[dict[str, Any]]:
+    """Every measure in real units: norms of its own, and the noise that it gets."""
+    return [
+        _norms(measure)
+        | {
+            "mechanism": mechanism.name,
+            "stddev": mechanism.stddev() * float(measure.unit),
+            "half_width": float(mechanism.interval(costed.level)) * float(measure.unit),
+        }
+        for measure, mechanism in zip(costed.measures, costed.mechanisms)
+    ]
+
+
+def sensitivities_json(annotated: AnnotatedPlan) -> list[dict[str, Any]]:
+    """Measures without noise, and what is only explained: global sensitivities."""
+    rows: list[dict[str, Any]] = [_norms(m) | _nothing() for m in annotated.measures]
+    for spoken, reach in annotated.explained:
+        size = up(reach)
+        rows.append({"name": spoken, "l0": 1, "l1": size, "l2": size, "linf": size} | _nothing())
+    return rows
+
+
+def _nothing() -> dict[str, Any]:
+    return {"mechanism": None, "stddev": None, "half_width": None}
+
+
+def _norms(measure: Measure) -> dict[str, Any]:
+    s = measure.proven.scaled(measure.unit)
+    return {"name": measure_name(measure), "l0": s.l0, "l1": up(s.l1), "l2": up(s.l2), "linf": up(s.linf)}
+
+
+def joint_l1(annotated: AnnotatedPlan) -> Fraction:
+    """The joint L1 sensitivity where all measures are worth the same (counts); in multiples of each one's own otherwise."""
+    sizes = {m.proven.linf * m.unit for m in annotated.measures}
+    return annotated.joint.l1 * (sizes.pop() if len(sizes) == 1 else 1)
+
+
+def canonical_question(question: Question) -> str:
+    """One text for one meaning: what the fingerprint of a question is taken of."""
+    lines = [_relation(question.relation)]
+    for n, key in enumerate(question.keys):
+        lines.append(f"key {n}: {canonical(key.expr)} in {len(key.domain)}{'+null' if key.null_cell else ''}")
+    lines += [f"aggregate {n}: {call.identity}" for n, call in enumerate(question.aggregates)]
+    lines += [f"output {o.name}: {canonical(o.expr)}" for o in question.outputs]
+    if question.having is not None:
+        lines.append(f"having {canonical(question.having)}")
+    lines += [f"order {canonical(o.expr)} {'desc' if o.descending else 'asc'} {o.nulls_first}" for o in question.order]
+    lines.append(f"limit {question.limit} offset {question.offset}")
+    return "\n".join(lines)
+
+
+def _relation(relation: Relation) -> str:
+    match relation:
+        case Scan(table):
+            return f"scan {table}"
+        case Filter(child, predicate):
+            return f"{_relation(child)}\nfilter {canonical(predicate)}"
+
+
+def plan_text(annotated: AnnotatedPlan) -> str:
+    """The plan for people: relation, limit, keys, measures."""
+    limited = annotated.limited
+    lines = _relation(limited.question.relation).split("\n")
+    lines.append(f"limit {limited.setting.rows} per unit: {SHAPES[limited.setting.shape]}")
+    for key in limited.question.keys:
+        lines.append(f"group by {canonical(key.expr)}: {key.cells} public keys")
+    for measure in annotated.measures:
+        bounds = ""
+        if measure.term.grid is not None:
+            grid = measure.term.grid
+            bounds = f", in [{plain(grid.first * grid.step)}, {plain(grid.last * grid.step)}] on a grid of {plain(grid.step)}"
+        lines.append(f"measure {measure_name(measure)}{bounds}")
+    return "\n".join(lines)

@@ -1,0 +1,191 @@
+"""Typed scalar expressions. Each carries its own facts, derived when it is built and checked again by verify."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from obverse.core.bounds import UNBOUNDED, Bounds, Categories, Interval, Unbounded
+from obverse.core.types import Type, Value, date_of, days, micros, moment_of
+
+DOMAIN_MAX = 100_000  # values that one key may have
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """What is proved of every row's value: its type, whether it may be NULL, its bounds, the grid it lies on."""
+
+    type: Type
+    nullable: bool = True
+    bounds: Bounds = UNBOUNDED
+    step: Fraction | None = None  # declared resolution: values are meant as multiples of it
+    identifies: bool = False  # derived from the unit's key
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A column of the relation below, by its name there."""
+
+    name: str
+    facts: ColumnFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant of the question."""
+
+    value: Value
+    facts: ColumnFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of FUNCTIONS over expressions."""
+
+    function: str
+    args: tuple[Expr, ...]
+    facts: ColumnFacts
+
+
+Expr = Ref | Literal | Call
+
+
+def literal(value: Value) -> Literal:
+    """A constant with the tightest facts there are."""
+    if value is None:
+        return Literal(None, ColumnFacts(Type.TEXT, nullable=True, bounds=Categories(())))
+    kind = type_of(value)
+    return Literal(value, ColumnFacts(kind, False, point(value), step_of(value)))
+
+
+def null_of(kind: Type) -> Literal:
+    return Literal(None, ColumnFacts(kind, nullable=True, bounds=empty_bounds(kind)))
+
+
+def empty_bounds(kind: Type) -> Bounds:
+    """Bounds of a column that is always NULL: any bounds hold; zero keeps joins tight."""
+    return Interval(Fraction(0), Fraction(0)) if kind.numeric else Categories(())
+
+
+def type_of(value: Value) -> Type:
+    match value:
+        case bool():
+            return Type.BOOLEAN
+        case int():
+            return Type.INTEGER
+        case float():
+            return Type.DOUBLE
+        case str():
+            return Type.TEXT
+        case dt.datetime():
+            return Type.TIMESTAMP
+        case dt.date():
+            return Type.DATE
+        case _:
+            raise TypeError("NULL has no type of its own")
+
+
+def as_number(value: Value) -> Fraction | None:
+    """Numbers, dates (days) and timestamps (microseconds) on one exact line."""
+    match value:
+        case bool() | None | str():
+            return None
+        case int() | float():
+            return Fraction(value)
+        case dt.datetime():
+            return Fraction(micros(value))
+        case dt.date():
+            return Fraction(days(value))
+
+
+def from_number(number: Fraction, kind: Type) -> Value:
+    match kind:
+        case Type.DATE:
+            return date_of(int(number))
+        case Type.TIMESTAMP:
+            return moment_of(int(number))
+        case Type.INTEGER:
+            return int(number)
+        case _:
+            return float(number)
+
+
+def point(value: Value) -> Bounds:
+    number = as_number(value)
+    return Categories((value,)) if number is None else Interval(number, number)
+
+
+def step_of(value: Value) -> Fraction | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    if isinstance(value, int):
+        return Fraction(1)
+    decimal = Fraction(repr(value))
+    return Fraction(1, decimal.denominator) if decimal.denominator <= 10**6 else None
+
+
+def number_bounds(facts: ColumnFacts) -> Interval | None:
+    """The interval of a number, date or timestamp; None when nothing is known."""
+    match facts.bounds:
+        case Interval():
+            return facts.bounds
+        case Categories(values) if values:
+            numbers = [as_number(v) for v in values]
+            known = [n for n in numbers if n is not None]
+            return Interval(min(known), max(known)) if len(known) == len(numbers) else None
+        case _:
+            return None
+
+
+def domain(facts: ColumnFacts, most: int = DOMAIN_MAX) -> tuple[Value, ...] | None:
+    """Every value that the column may have, in public order (NULL not counted); None when not finite or too many."""
+    match facts.bounds:
+        case Categories(values):
+            return values if len(values) <= most else None
+        case Interval(lo, hi) if facts.type in (Type.INTEGER, Type.DATE):
+            first, last = -((-lo.numerator) // lo.denominator), hi.numerator // hi.denominator
+            if last - first + 1 > most:
+                return None
+            return tuple(from_number(Fraction(n), facts.type) for n in range(first, last + 1))
+        case Interval() | Unbounded():
+            pass
+    return (False, True) if facts.type is Type.BOOLEAN else None
+
+
+def refs(expr: Expr) -> Iterator[Ref]:
+    match expr:
+        case Ref():
+            yield expr
+        case Call(_, args):
+            for arg in args:
+                yield from refs(arg)
+
+
+def substitute(expr: Expr, facts: Mapping[str, ColumnFacts]) -> Expr:
+    """The same expression over columns of which more is known; facts are derived anew."""
+    from obverse.plan.functions import call
+
+    match expr:
+        case Ref(name):
+            return Ref(name, facts[name]) if name in facts else expr
+        case Literal():
+            return expr
+        case Call(function, args):
+            return call(function, *(substitute(arg, facts) for arg in args))
+
+
+def not_null(facts: ColumnFacts) -> ColumnFacts:
+    return replace(facts, nullable=False)
+
+
+def canonical(expr: Expr) -> str:
+    """One text for one meaning of the expression, whatever it was written like."""
+    match expr:
+        case Ref(name):
+            return f'"{name}"'
+        case Literal(value, facts):
+            return f"{facts.type.value}:{value!r}"
+        case Call(function, args):
+            return f"{function}({', '.join(canonical(arg) for arg in args)})"

@@ -1,0 +1,168 @@
+"""Released integers to answer columns with error bars; HAVING, ORDER BY and LIMIT on noisy values. Cannot reach Exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from obverse.core.types import Type
+from obverse.plan.aggregates import BY_NAME
+from obverse.plan.aggregates.base import Estimate, Noisy
+from obverse.plan.allocate import CostedPlan
+from obverse.plan.answer import Bar, ColumnInfo, Row
+from obverse.plan.expressions import Expr, refs
+from obverse.plan.nodes import Key
+from obverse.plan.question import Order
+from obverse.plan.vector import Column, Ends, dtype_of, ends_of, evaluate
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from obverse.plan.randomize import Released
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The rows of an answer, before claim and price are put beside them."""
+
+    columns: tuple[ColumnInfo, ...]
+    rows: tuple[Row, ...]
+    intervals: tuple[tuple[Bar, ...], ...]
+
+
+def finish(released: Released, costed: CostedPlan) -> Finished:
+    """Post-processing alone: a function of released integers and public figures."""
+    work = _Work(costed, _noisy(released, costed))
+    question = costed.annotated.limited.question
+    columns = work.columns()
+    keep = work.kept(columns)
+    infos, cells, bars = [], [], []
+    for output in question.outputs:
+        found = evaluate(output.expr, columns, work.cells)
+        aggregated = sorted({r.name for r in refs(output.expr) if r.name.startswith("agg")})
+        infos.append(ColumnInfo(output.name, output.expr.facts.type, "value" if aggregated else "key"))
+        cells.append(_listed(found, keep, output.expr.facts.type))
+        ends = work.ends(output.expr, aggregated)
+        bars.append(_bars(ends, found, keep, output.expr.facts.type))
+    rows = tuple(zip(*cells)) if cells else ()
+    return Finished(tuple(infos), rows, tuple(zip(*bars)) if bars else ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    costed: CostedPlan
+    noisy: tuple[Noisy, ...]
+
+    @property
+    def cells(self) -> int:
+        return self.costed.annotated.limited.setting.cells
+
+    def estimate(self, place: int, level: float) -> Estimate:
+        limited = self.costed.annotated.limited
+        call = limited.question.aggregates[place]
+        served = tuple(self.noisy[i] for i in limited.serves[place])
+        return BY_NAME[call.function].finish(served, call.argument, limited.setting, level)
+
+    def columns(self) -> dict[str, Column]:
+        """Keys and aggregates under the names that outputs use."""
+        import numpy as np
+
+        question = self.costed.annotated.limited.question
+        known = key_columns(question.keys, self.cells)
+        for i, call in enumerate(question.aggregates):
+            values = self.estimate(i, self.costed.level).value
+            kind = BY_NAME[call.function].type(call.argument)
+            values = np.rint(values).astype(np.int64) if kind is Type.INTEGER else values
+            known[f"agg{i}"] = Column(values, np.zeros(self.cells, dtype=bool))
+        return known
+
+    def ends(self, expr: Expr, aggregated: list[str]) -> Ends | None:
+        """The output's interval: each of its n aggregates held at 1 - (1 - level)/n, so that all hold together."""
+        if not aggregated:
+            return None
+        level = 1 - (1 - self.costed.level) / len(aggregated)
+        known = {}
+        for name in aggregated:
+            estimate = self.estimate(int(name[3:]), level)
+            known[name] = Ends(estimate.low, estimate.high)
+        return ends_of(expr, known, self.cells)
+
+    def kept(self, columns: dict[str, Column]) -> NDArray[np.intp]:
+        """Places of the rows that stay, in the order asked for; ties and the default are the cells' public order."""
+        import numpy as np
+
+        question = self.costed.annotated.limited.question
+        keep = np.arange(self.cells)
+        if question.having is not None:
+            truth = evaluate(question.having, columns, self.cells)
+            keep = keep[truth.values.astype(bool) & ~truth.null]
+        for order in reversed(question.order):
+            keep = keep[_argsort(order, evaluate(order.expr, columns, self.cells), keep)]
+        last = None if question.limit is None else question.offset + question.limit
+        return keep[question.offset : last]
+
+
+def _noisy(released: Released, costed: CostedPlan) -> tuple[Noisy, ...]:
+    import numpy as np
+
+    gaussian = costed.accounting == "zcdp"
+    found = []
+    for integers, measure, mechanism in zip(released, costed.measures, costed.mechanisms):
+        unit = measure.unit
+        values = integers.astype(np.float64) * float(unit.numerator) / float(unit.denominator)
+        width = mechanism.stddev() if gaussian else mechanism.stddev() / np.sqrt(2.0)
+        found.append(Noisy(values, float(unit), mechanism, (width + 1) * float(unit), gaussian))
+    return tuple(found)
+
+
+def key_columns(keys: tuple[Key, ...], cells: int) -> dict[str, Column]:
+    """The value of every key in every cell, the last key running fastest."""
+    import numpy as np
+
+    if not keys:
+        return {}
+    places = np.unravel_index(np.arange(cells), [key.cells for key in keys])
+    known = {}
+    for n, (key, place) in enumerate(zip(keys, places)):
+        null = place == len(key.domain)
+        filler: Any = {Type.INTEGER: 0, Type.DOUBLE: 0.0, Type.BOOLEAN: False}.get(key.expr.facts.type)
+        values = np.empty(len(key.domain) + 1, dtype=dtype_of(key.expr.facts.type))
+        values[:-1] = list(key.domain)
+        values[-1] = filler
+        known[f"key{n}"] = Column(values[place], null)
+    return known
+
+
+def _argsort(order: Order, column: Column, keep: NDArray[np.intp]) -> NDArray[np.intp]:
+    import numpy as np
+
+    values, null = column.values[keep], column.null[keep]
+    if values.dtype == object:
+        known = sorted({v for v, gone in zip(values, null) if not gone})
+        ranks = {v: i for i, v in enumerate(known)}
+        values = np.array([ranks.get(v, 0) for v in values])
+    values = values.astype(np.float64) if values.dtype == bool else values
+    values = np.where(null, 0, -values if order.descending else values)
+    first = np.argsort(values, kind="stable")
+    blank = null[first] if not order.nulls_first else ~null[first]
+    return first[np.argsort(blank, kind="stable")]
+
+
+def _listed(column: Column, keep: NDArray[np.intp], kind: Type) -> list[Any]:
+    values, null = column.values[keep], column.null[keep]
+    plain = values.tolist()
+    return [None if gone else v for v, gone in zip(plain, null.tolist())] if null.any() else plain
+
+
+def _bars(ends: Ends | None, column: Column, keep: NDArray[np.intp], kind: Type) -> list[Bar]:
+    import numpy as np
+
+    if ends is None or not kind.numeric:
+        return [None] * len(keep)
+    low, high = ends.low[keep], ends.high[keep]
+    known = np.isfinite(low) & np.isfinite(high) & ~column.null[keep]
+    if kind is Type.INTEGER:
+        low, high = np.where(known, low, 0).astype(np.int64), np.where(known, high, 0).astype(np.int64)
+    pairs = zip(low.tolist(), high.tolist())
+    return [pair if ok else None for pair, ok in zip(pairs, known.tolist())]

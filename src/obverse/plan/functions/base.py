@@ -1,0 +1,115 @@
+"""One SQL function is one value: its typing and bounds, its total SQL, and its meaning in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from obverse.core.bounds import UNBOUNDED, Bounds, Categories, Interval
+from obverse.core.bounds import join as join_bounds
+from obverse.core.errors import Refused
+from obverse.core.types import Type, Value
+from obverse.plan.expressions import ColumnFacts, empty_bounds
+
+
+class Dialect(Protocol):
+    """What differs between engines when a function is printed."""
+
+    def type_name(self, kind: Type) -> str: ...
+
+    def cast(self, sql: str, kind: Type) -> str: ...
+
+    def try_cast(self, sql: str, kind: Type) -> str: ...
+
+    def literal(self, value: Value, kind: Type) -> str: ...
+
+    def date_part(self, field: str, sql: str) -> str: ...
+
+    def date_trunc(self, unit: str, sql: str, kind: Type) -> str: ...
+
+    def is_finite(self, sql: str) -> str: ...
+
+
+Facts = tuple[ColumnFacts, ...]
+Printed = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A total scalar function.
+
+    Claim:   for arguments within their facts, the SQL raises on no row, ends, and gives a value within `derive`'s facts
+             that equals `reference`.
+    Proof:   beside each function, in `proof`; held by the conformance suite on every engine.
+    Assumes: arguments were built by `call`, so their own facts hold.
+    """
+
+    name: str
+    derive: Callable[[Facts], ColumnFacts]
+    sql: Callable[[Printed, Facts, Dialect], str]
+    reference: Callable[..., Value]
+    proof: str
+    spoken: str = ""  # as people write it, for the table of supported SQL
+
+
+def mismatch(message: str, fix: str = "") -> Refused:
+    return Refused("type_error", message, fix=fix or "Cast one side, for example CAST(x AS DOUBLE).")
+
+
+def need(kinds: tuple[Type, ...], facts: Facts, what: str) -> None:
+    for fact in facts:
+        if fact.type not in kinds and not always_null(fact):
+            wanted = " or ".join(kind.value for kind in kinds)
+            raise mismatch(f"{what} takes {wanted}, not {fact.type.value}")
+
+
+def always_null(fact: ColumnFacts) -> bool:
+    return fact.nullable and fact.bounds == Categories(())
+
+
+def tainted(facts: Facts) -> bool:
+    return any(fact.identifies for fact in facts)
+
+
+def any_null(facts: Facts) -> bool:
+    return any(fact.nullable for fact in facts)
+
+
+def common_type(facts: Facts, what: str) -> Type:
+    """The one type that all arguments can be read as: integers widen to doubles, dates to timestamps."""
+    kinds = {fact.type for fact in facts if not always_null(fact)}
+    if not kinds:
+        return facts[0].type
+    if len(kinds) == 1:
+        return kinds.pop()
+    if kinds == {Type.INTEGER, Type.DOUBLE}:
+        return Type.DOUBLE
+    if kinds == {Type.DATE, Type.TIMESTAMP}:
+        return Type.TIMESTAMP
+    raise mismatch(f"{what} cannot mix {' and '.join(sorted(kind.value for kind in kinds))}")
+
+
+def widened(fact: ColumnFacts, kind: Type) -> Bounds:
+    """A fact's bounds once its values are read as the wider type."""
+    if always_null(fact):
+        return Categories(())
+    if fact.type is Type.DATE and kind is Type.TIMESTAMP:
+        day = 86_400_000_000
+        match fact.bounds:
+            case Interval(lo, hi):
+                return Interval(lo * day, hi * day)
+            case _:
+                return UNBOUNDED
+    return fact.bounds
+
+
+def join_all(facts: Facts, kind: Type) -> Bounds:
+    """Bounds of a value that is one of these arguments."""
+    joined: Bounds = Categories(())
+    for fact in facts:
+        bounds = widened(fact, kind)
+        if bounds == Categories(()):
+            continue
+        joined = bounds if joined == Categories(()) else join_bounds(joined, bounds)
+    return empty_bounds(kind) if joined == Categories(()) else joined

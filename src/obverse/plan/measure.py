@@ -1,0 +1,165 @@
+"""What has to be noised: integer terms per row, added up per cell, with a proven sensitivity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from obverse.core.bounds import Interval
+from obverse.core.errors import Refused, invariant
+from obverse.core.numbers import log2_ceil
+from obverse.core.sensitivity import Sensitivity
+from obverse.core.types import Type
+from obverse.plan.expressions import Expr, canonical, number_bounds
+from obverse.plan.functions.rounding import half_away
+
+TERM_BITS = 32  # a term times its row cap stays below 2**32
+GRID_BITS = 30  # resolution of values without a declared grid, relative to their magnitude
+WEIGHT_BITS = 30  # precision of a unit's weight
+SPARE_BITS = 36  # a weighted term with its fractional bits stays below 2**36
+
+TermKind = Literal["count", "sum", "squares"]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """How a bounded number becomes an integer: clamp to [lo, hi], divide by step, round half away, subtract centre."""
+
+    lo: float | int
+    hi: float | int
+    factor: float  # multiply by it ...
+    divisor: float  # ... and divide by it: step = divisor / factor, each monotone in doubles
+    step: Fraction
+    first: int  # the integers that lo and hi become, before the centre is subtracted
+    last: int
+    centre: int
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """An integer per row, NULL where the argument is NULL, surely within [lo, hi].
+
+    count: 1 per row whose argument is not NULL. sum: the argument on its grid, less the centre. squares: the square of
+    that, divided by 2**shift and rounded.
+    """
+
+    kind: TermKind
+    expr: Expr | None
+    lo: int
+    hi: int
+    unit: Fraction  # what one integer step is worth
+    grid: Grid | None = None
+    shift: int = 0
+
+    @property
+    def magnitude(self) -> int:
+        return max(abs(self.lo), abs(self.hi), 1)
+
+    @property
+    def identity(self) -> str:
+        argument = "*" if self.expr is None else canonical(self.expr)
+        return f"{self.kind}({argument}; {self.lo}..{self.hi} x {self.unit})"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A term, how a unit's share of it is capped, and how far one unit can move the vector of its cells.
+
+    cap:  largest magnitude of one unit's whole contribution, in integer steps of the term.
+    bits: fractional bits kept by weighting; released integers are worth term.unit / 2**bits.
+    paired: the term is weighted by its unit's count of non-null arguments (AVG, VAR), not by its own magnitude.
+    sensitivity: of the cells' vector, in released integers.
+    """
+
+    name: str
+    term: Term
+    cap: int
+    bits: int = 0
+    paired: bool = False
+    sensitivity: Sensitivity | None = None
+
+    @property
+    def unit(self) -> Fraction:
+        return self.term.unit / (1 << self.bits)
+
+    @property
+    def proven(self) -> Sensitivity:
+        invariant(self.sensitivity is not None, f"measure {self.name} has no sensitivity")
+        assert self.sensitivity is not None
+        return self.sensitivity
+
+
+def count_term(expr: Expr | None) -> Term:
+    """One for every row whose argument is not NULL."""
+    if expr is not None and not expr.facts.nullable:
+        expr = None
+    return Term("count", expr, 0 if expr is not None else 1, 1, Fraction(1))
+
+
+def grid_of(expr: Expr, rows: int, *, centred: bool) -> Grid:
+    """The finest grid on which a term times its row cap stays within its bits; the declared one where it fits.
+
+    Claim:   whatever double the engine holds, the integer it becomes lies in [first, last].
+    Proof:   the clamp puts it in [lo, hi]; multiplying and dividing by positive constants and rounding are monotone in
+             IEEE arithmetic, and first and last are the same operations on lo and hi.
+    """
+    bounds = bounded(expr)
+    whole = expr.facts.type is Type.INTEGER
+    step = expr.facts.step if expr.facts.step is not None else Fraction(2) ** _default_exponent(bounds)
+    step *= Fraction(2) ** max(0, log2_ceil(max(bounds.magnitude / step, Fraction(1)) * rows) - TERM_BITS + 1)
+    if whole:
+        lo: float | int = -((-bounds.lo.numerator) // bounds.lo.denominator)
+        hi: float | int = bounds.hi.numerator // bounds.hi.denominator
+        hi = max(lo, hi)
+    else:
+        lo, hi = float(bounds.lo), float(bounds.hi)
+    factor, divisor = float(step.denominator), float(step.numerator)
+    first, last = _on_grid(lo, factor, divisor, whole), _on_grid(hi, factor, divisor, whole)
+    centre = (first + last) // 2 if centred else 0
+    return Grid(lo, hi, factor, divisor, step, first, last, centre)
+
+
+def bounded(expr: Expr) -> Interval:
+    """The argument's bounds, or a refusal that says how to give them."""
+    bounds = number_bounds(expr.facts) if expr.facts.type.numeric else None
+    if bounds is None:
+        raise Refused(
+            "no_bounds",
+            "this needs a number with known bounds, and none can be derived for it.",
+            why="noise must be scaled to the largest share that one unit can have.",
+            fix="declare bounds for the column in obverse.toml, or write CLAMP(x, lo, hi).",
+        )
+    return bounds
+
+
+def _default_exponent(bounds: Interval) -> int:
+    return log2_ceil(bounds.magnitude) - GRID_BITS if bounds.magnitude > 0 else 0
+
+
+def _on_grid(x: float | int, factor: float, divisor: float, whole: bool) -> int:
+    if whole and factor == divisor == 1.0:
+        return int(x)
+    return int(half_away(float(x) * factor / divisor))
+
+
+def sum_term(expr: Expr, rows: int, *, centred: bool = False) -> Term:
+    """The argument on its grid."""
+    grid = grid_of(expr, rows, centred=centred)
+    return Term("sum", expr, grid.first - grid.centre, grid.last - grid.centre, grid.step, grid)
+
+
+def square_term(expr: Expr, rows: int) -> Term:
+    """The square of the centred argument, on a coarser grid."""
+    grid = grid_of(expr, rows, centred=True)
+    largest = max(abs(grid.first - grid.centre), abs(grid.last - grid.centre), 1)
+    shift = max(0, log2_ceil(largest * largest * rows) - TERM_BITS + 1)
+    half = (1 << shift) >> 1
+    highest = (largest * largest + half) >> shift
+    return Term("squares", expr, 0, highest, grid.step**2 * 2**shift, grid, shift)
+
+
+def unit_range(measure: Measure, rows: int) -> tuple[int, int]:
+    """The range of one unit's total of a term that is capped by itself."""
+    low = max(-measure.cap, min(0, rows * measure.term.lo))
+    return low, min(measure.cap, max(0, rows * measure.term.hi))

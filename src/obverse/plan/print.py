@@ -1,0 +1,116 @@
+"""Expressions and scanned columns as engine SQL: each declared fact enforced where the column is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from obverse.catalog.model import Column
+from obverse.core.bounds import Categories, Interval
+from obverse.core.types import Type, days, micros
+from obverse.plan.dialects.duckdb import DuckDB
+from obverse.plan.expressions import Call, Expr, Literal, Ref, from_number
+from obverse.plan.functions import BY_NAME
+from obverse.plan.measure import Grid, Term
+
+FIRST_DAY, LAST_DAY = "0001-01-01", "9999-12-31"
+
+
+def expression(expr: Expr, columns: Mapping[str, str], d: DuckDB) -> str:
+    """The expression over columns that are printed as given."""
+    match expr:
+        case Ref(name):
+            return columns[name]
+        case Literal(value, facts):
+            return d.literal(value, facts.type)
+        case Call(function, args):
+            printed = tuple(expression(arg, columns, d) for arg in args)
+            return BY_NAME[function].sql(printed, tuple(arg.facts for arg in args), d)
+
+
+def raw_column(column: Column, d: DuckDB) -> str:
+    """The column read as its declared type; what cannot be read is NULL."""
+    return d.try_cast(f"t.{d.identifier(column.name)}", column.type)
+
+
+def enforced(column: Column, d: DuckDB) -> str:
+    """The column as its declared facts say: type, bounds, values, nullability."""
+    raw = raw_column(column, d)
+    match column.bounds:
+        case Interval(lo, hi):
+            low = d.literal(from_number(lo, column.type), column.type)
+            high = d.literal(from_number(hi, column.type), column.type)
+            above = f"{raw} > {high}" + (f" AND {d.is_finite(raw)}" if column.type is Type.DOUBLE else "")
+            inside = f"CASE WHEN {raw} BETWEEN {low} AND {high} THEN {raw}"
+            text = f"{inside} WHEN {raw} < {low} THEN {low} WHEN {above} THEN {high} END"
+            return f"COALESCE({text}, {low})" if not column.nullable else f"({text})"
+        case Categories(values):
+            members = ", ".join(d.literal(v, column.type) for v in values)
+            return f"(CASE WHEN {raw} IN ({members}) THEN {raw} END)" if members else d.literal(None, column.type)
+        case _:
+            return _unbounded(column, raw, d)
+
+
+def _unbounded(column: Column, raw: str, d: DuckDB) -> str:
+    match column.type:
+        case Type.DOUBLE:
+            raw = f"(CASE WHEN {d.is_finite(raw)} THEN {raw} END)"
+            default = "0.0"
+        case Type.DATE | Type.TIMESTAMP:
+            last = LAST_DAY if column.type is Type.DATE else f"{LAST_DAY} 23:59:59.999999"
+            word = d.type_name(column.type)
+            raw = f"(CASE WHEN {raw} BETWEEN {word} '{FIRST_DAY}' AND {word} '{last}' THEN {raw} END)"
+            default = f"{word} '1970-01-01'"
+        case Type.TEXT:
+            default = "''"
+        case Type.BOOLEAN:
+            default = "FALSE"
+        case Type.INTEGER:
+            default = "0"
+    return raw if column.nullable else f"COALESCE({raw}, {default})"
+
+
+def term(term: Term, value: str | None, d: DuckDB, *, is_raw: bool) -> str:
+    """The term's integer, NULL where its argument is NULL. `is_raw`: the value is a bare column, not yet clamped."""
+    if term.kind == "count":
+        return "1" if value is None else f"CASE WHEN {value} IS NULL THEN NULL ELSE 1 END"
+    assert value is not None
+    assert term.grid is not None
+    assert term.expr is not None
+    whole = term.expr.facts.type is Type.INTEGER
+    text = _on_grid(term.grid, value, d, whole=whole, finite=is_raw and not whole)
+    if term.grid.centre:
+        text = f"({text} - {d.literal(term.grid.centre, Type.INTEGER)})"
+    if term.kind == "sum":
+        return text
+    half = (1 << term.shift) >> 1
+    square = f"CAST({text} AS BIGINT) * CAST({text} AS BIGINT)"
+    return f"(({square} + CAST({half} AS BIGINT)) >> {term.shift})" if term.shift else f"({square})"
+
+
+def _on_grid(grid: Grid, value: str, d: DuckDB, *, whole: bool, finite: bool) -> str:
+    kind = Type.INTEGER if whole else Type.DOUBLE
+    low, high = d.literal(grid.lo, kind), d.literal(grid.hi, kind)
+    if whole and grid.factor == grid.divisor == 1.0:
+        inside = value
+    else:
+        scaled = value if not whole else d.cast(value, Type.DOUBLE)
+        scaled += f" * {d.literal(grid.factor, Type.DOUBLE)}" if grid.factor != 1.0 else ""
+        scaled += f" / {d.literal(grid.divisor, Type.DOUBLE)}" if grid.divisor != 1.0 else ""
+        inside = d.round_to_integer(scaled, small=max(abs(grid.first), abs(grid.last)) < 2**31 - 1)
+    above = f"{value} > {high}" + (f" AND {d.is_finite(value)}" if finite else "")
+    return (
+        f"CASE WHEN {value} BETWEEN {low} AND {high} THEN {inside}"
+        f" WHEN {value} < {low} THEN {grid.first} WHEN {above} THEN {grid.last} END"
+    )
+
+
+def key_number(value: object) -> int:
+    """A key's value as the integer that index arithmetic uses."""
+    import datetime as dt
+
+    if isinstance(value, dt.datetime):
+        return micros(value)
+    if isinstance(value, dt.date):
+        return days(value)
+    assert isinstance(value, int)
+    return value

@@ -1,0 +1,50 @@
+"""Exact SQL of a question over public tables."""
+
+from __future__ import annotations
+
+from obverse.catalog.model import Catalog
+from obverse.plan import print as printing
+from obverse.plan.dialects.duckdb import DIALECTS, DuckDB
+from obverse.plan.expressions import Call, Expr
+from obverse.plan.functions import BY_NAME
+from obverse.plan.question import PublicQuestion
+
+ROWS_MAX = 100_000
+
+
+def emit_public(question: PublicQuestion, catalog: Catalog, dialect: str) -> str:
+    """The text: every identifier quoted, every name ours."""
+    d = DIALECTS[dialect]
+    table = catalog.tables[question.table]
+    columns = {c.name: printing.raw_column(c, d) for c in table.columns.values() if not c.hidden}
+
+    def text(expr: Expr) -> str:
+        return _text(expr, columns, d)
+
+    items = ", ".join(f"{text(o.expr)} AS c{i}" for i, o in enumerate(question.outputs))
+    sql = f"SELECT {'DISTINCT ' if question.distinct else ''}{items} FROM {d.identifier(table.name)} AS t"
+    if question.where is not None:
+        sql += f" WHERE {text(question.where)}"
+    if question.groups:
+        sql += f" GROUP BY {', '.join(text(g) for g in question.groups)}"
+    if question.having is not None:
+        sql += f" HAVING {text(question.having)}"
+    order = [
+        f"{text(o.expr)} {'DESC' if o.descending else 'ASC'} NULLS {'FIRST' if o.nulls_first else 'LAST'}"
+        for o in question.order
+    ]
+    order += [f"c{i} ASC" for i in range(len(question.outputs))]  # the rest of the order is settled too
+    limit = ROWS_MAX if question.limit is None else min(question.limit, ROWS_MAX)
+    return f"{sql} ORDER BY {', '.join(order)} LIMIT {limit} OFFSET {question.offset}"
+
+
+def _text(expr: Expr, columns: dict[str, str], d: DuckDB) -> str:
+    if not isinstance(expr, Call):
+        return printing.expression(expr, columns, d)
+    args = tuple(_text(arg, columns, d) for arg in expr.args)
+    if not expr.function.startswith("public_"):
+        return BY_NAME[expr.function].sql(args, tuple(arg.facts for arg in expr.args), d)
+    name = expr.function.removeprefix("public_")
+    if name.endswith("_distinct"):
+        return f"{name.removesuffix('_distinct')}(DISTINCT {args[0]})"
+    return f"{name}({args[0] if args else '*'})"

@@ -1,0 +1,127 @@
+"""The joint norm of all measures of a question, each in multiples of its own sensitivity.
+
+Noise of scale beta times each measure's own sensitivity costs (joint L1) / beta; for Gaussians the joint L2. Where a unit
+cannot max out all measures at once (readers, males and females: a person is one of the last two), the joint norm is
+below the number of measures, and the noise smaller.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from obverse.core.errors import invariant
+from obverse.core.types import Type, Value
+from obverse.core.units import Neighbours
+from obverse.plan.expressions import Call, ColumnFacts, Expr, Literal, Ref, domain, refs
+from obverse.plan.functions import BY_NAME
+from obverse.plan.measure import Measure, Term
+
+Columns = Mapping[str, ColumnFacts]
+COMBINATIONS_MAX = 4096
+PAIRS_MAX = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """Norms of one unit's difference over all measures, each divided by its own linf; l2 is squared, to stay exact."""
+
+    l1: Fraction
+    l2_squared: Fraction
+
+
+def independent(measures: tuple[Measure, ...]) -> Joint:
+    """Claim: the joint norms are at most the sums. Proof: the triangle inequality. Assumes: nothing."""
+    l1 = sum((m.proven.l1 / m.proven.linf for m in measures), Fraction(0))
+    l2 = sum(((m.proven.l2 / m.proven.linf) ** 2 for m in measures), Fraction(0))
+    return Joint(l1, l2)
+
+
+def one_row(measures: tuple[Measure, ...], cells: int, neighbours: Neighbours, columns: Columns) -> Joint:
+    """The joint norm where a unit is one row.
+
+    Claim:   one unit moves the stacked vector by at most the returned norms.
+    Proof:   the row's contribution is a function of its columns. Those of finite domain are enumerated, NULL included,
+             and the terms evaluated by their reference meaning; a term that cannot be enumerated counts in full, as 1.
+             Adding or removing a unit moves the stack by one such vector, at most their largest norm. Replacing it in a
+             single cell moves the stack by the difference of two of them (or of one and nothing). With several cells
+             the two may lie apart: twice the largest norm in L1, twice its square in L2; and in one cell
+             (x - y)^2 <= x^2 + y^2 without negative terms, <= 2 x^2 + 2 y^2 with them.
+    Assumes: a unit has one row, of which the terms are functions (Limit by ROW or ONE).
+    """
+    plain = independent(measures)
+    listed = tuple(m for m in measures if _enumerable(m.term))
+    rows = _rows(listed, columns)
+    if rows is None or not listed:
+        return plain
+    rest = Fraction(len(measures) - len(listed))
+    vectors = sorted({tuple(_share(m, row) for m in listed) for row in rows} | {(Fraction(0),) * len(listed)})
+    if neighbours is Neighbours.REPLACE and cells == 1 and len(vectors) <= PAIRS_MAX:
+        moves = [tuple(x - y for x, y in zip(u, v)) for u, v in itertools.combinations(vectors, 2)]
+        l1, l2 = _largest(moves, 1), _largest(moves, 2)
+    else:
+        l1, l2 = _largest(vectors, 1) + rest, _largest(vectors, 2) + rest
+        if neighbours is Neighbours.REPLACE:
+            signed = any(m.term.lo < 0 for m in measures)
+            l1, l2 = 2 * l1, (4 if signed else 2) * l2
+        rest = Fraction(0)
+    one = Fraction(1)
+    return Joint(max(one, min(l1 + rest, plain.l1)), max(one, min(l2 + rest, plain.l2_squared)))
+
+
+def _largest(vectors: Iterable[tuple[Fraction, ...]], power: int) -> Fraction:
+    return max((sum((abs(x) ** power for x in v), Fraction(0)) for v in vectors), default=Fraction(0))
+
+
+def _rows(listed: tuple[Measure, ...], columns: Columns) -> list[dict[str, Value]] | None:
+    """Every combination of the values of the columns that the listed terms read; None when there are too many."""
+    names = sorted({r.name for m in listed for r in refs(_argument(m.term))})
+    domains: list[tuple[Value, ...]] = []
+    for name in names:
+        values = domain(columns[name], COMBINATIONS_MAX)
+        if values is None:
+            return None
+        domains.append(values + ((None,) if columns[name].nullable else ()))
+    if math.prod(len(d) for d in domains) > COMBINATIONS_MAX:
+        return None
+    return [dict(zip(names, combination)) for combination in itertools.product(*domains)]
+
+
+def _argument(term: Term) -> Expr:
+    invariant(term.expr is not None, "a term without an argument is not enumerated")
+    assert term.expr is not None
+    return term.expr
+
+
+def _enumerable(term: Term) -> bool:
+    if term.expr is None or term.kind == "squares":
+        return False
+    return term.kind == "count" or (term.expr.facts.type is Type.INTEGER and term.unit == 1)
+
+
+def _share(measure: Measure, row: dict[str, Value]) -> Fraction:
+    """The row's contribution in multiples of the measure's own sensitivity."""
+    term = measure.term
+    value = meaning(_argument(term), row)
+    if value is None:
+        return Fraction(0)
+    if term.kind == "count" or term.grid is None:
+        return 1 / measure.proven.linf
+    invariant(isinstance(value, int), "an integer term reads integers")
+    assert isinstance(value, int)
+    whole = min(max(value, term.grid.first), term.grid.last) - term.grid.centre
+    return Fraction(whole) / measure.proven.linf
+
+
+def meaning(expr: Expr, row: dict[str, Value]) -> Value:
+    """The value of an expression on one row, by the functions' reference meaning."""
+    match expr:
+        case Ref(name):
+            return row[name]
+        case Literal(value):
+            return value
+        case Call(function, args):
+            return BY_NAME[function].reference(*(meaning(arg, row) for arg in args))

@@ -1,0 +1,257 @@
+"""Syntax tree and catalog to a question; refuses what it cannot prove, before anything is spent."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+
+from sqlglot import expressions as exp
+
+from obverse.catalog.model import Catalog, Table
+from obverse.core.bounds import interval
+from obverse.core.errors import Refused
+from obverse.core.types import Type
+from obverse.plan.aggregates import BY_NAME, EXPLAINED
+from obverse.plan.expressions import ColumnFacts, Expr, Literal, Ref, canonical, domain, null_of
+from obverse.plan.functions import call
+from obverse.plan.nodes import Filter, Key, Relation, Scan
+from obverse.plan.question import AggregateCall, Order, Output, PublicQuestion, Question
+from obverse.plan.rules.filter import keep
+from obverse.plan.rules.scan import scan
+from obverse.sql.aggregates import aggregate_of
+from obverse.sql.names import by_name, folded, output_name, whole_number
+from obverse.sql.parse import parse, refuse
+from obverse.sql.public import resolve_public
+from obverse.sql.scalars import Clock, Scalars
+
+CELLS_MAX = 1 << 20
+COUNT_MAX, SUM_MAX = 1 << 40, 1 << 61
+ALLOWED_CLAUSES = frozenset(("expressions", "from_", "where", "group", "having", "order", "limit", "offset", "distinct"))
+
+
+def resolve(text: str, catalog: Catalog, now: dt.datetime) -> Question | PublicQuestion:
+    """The question that the text asks, over the catalog's tables."""
+    try:
+        tree = parse(text)
+        table, alias = the_table(tree, catalog)
+        clock = Clock(now.replace(microsecond=0, tzinfo=None))
+        if table.public:
+            return resolve_public(tree, table, alias, clock)
+        return _Private(tree, catalog, table, alias, clock).question()
+    except Refused as refused:
+        refused.located(text)
+        raise
+    except RecursionError:
+        raise Refused("too_complex", "the question is too deeply nested.", fix="ask something simpler.") from None
+
+
+def the_table(tree: exp.Select, catalog: Catalog) -> tuple[Table, str]:
+    """The one declared table that the question reads."""
+    for clause, value in tree.args.items():
+        if value and clause not in ALLOWED_CLAUSES and clause not in ("joins", "laterals", "with_"):
+            raise refuse("window" if clause in ("windows", "qualify") else "clause", None, clause.strip("_").upper())
+    source = tree.args.get("from_")
+    if source is None:
+        for node in tree.walk():
+            if isinstance(node, exp.Subquery):
+                raise refuse("rows", node, "a table")
+            if isinstance(node, exp.Func) and not isinstance(node, exp.Cast | exp.Case | exp.And | exp.Or):
+                raise refuse("function", node, node.sql_name() if not isinstance(node, exp.Anonymous) else str(node.this))
+        raise refuse("no_aggregate", tree)
+    node = source.this
+    if tree.args.get("joins") or tree.args.get("laterals"):
+        _refuse_join(tree)
+    if isinstance(node, exp.Subquery | exp.Values | exp.Select):
+        raise refuse("derived_table", node)
+    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+        raise refuse("table_function", node, getattr(node.this, "name", "") or node.key.upper())
+    if node.args.get("sample"):
+        raise refuse("sample", node)
+    unknown = [k for k, v in node.args.items() if v and k not in ("this", "alias", "db", "catalog")]
+    if unknown or (node.args.get("alias") and node.args["alias"].args.get("columns")):
+        raise refuse("clause", node, "this form of FROM")
+    if node.args.get("db") or node.args.get("catalog"):
+        raise refuse("undeclared_table", node, node.sql(dialect="duckdb"))
+    found = by_name(node.this, catalog.tables)
+    if found is None:
+        raise refuse("undeclared_table", node, node.name)
+    return catalog.tables[found], folded(node.args["alias"].this) if node.args.get("alias") else found
+
+
+def _refuse_join(tree: exp.Select) -> None:
+    for join in [*(tree.args.get("joins") or []), *(tree.args.get("laterals") or [])]:
+        if isinstance(join.this, exp.Unnest) or (
+            isinstance(join.this, exp.Table) and not isinstance(join.this.this, exp.Identifier)
+        ):
+            raise refuse("fanout", join, "this")
+    raise refuse("join", (tree.args.get("joins") or tree.args["laterals"])[0])
+
+
+class _Private:
+    """A question about one private table, resolved clause by clause."""
+
+    def __init__(self, tree: exp.Select, catalog: Catalog, table: Table, alias: str, clock: Clock) -> None:
+        self.tree, self.catalog, self.table, self.alias, self.clock = tree, catalog, table, alias, clock
+        self.used: set[str] = set()
+        visible = tuple(c.name for c in table.columns.values() if not c.hidden)
+        self.facts = scan(table, catalog.neighbours, visible)
+        self.keys: list[Key] = []
+        self.aggregates: list[AggregateCall] = []
+        self.aliases: dict[str, exp.Expression] = {}
+        self.rows = Scalars(self.column, clock)
+        self.post = Scalars(self.post_column, clock, self.post_aggregate, self.key_of)
+
+    def question(self) -> Question:
+        tree = self.tree
+        if tree.args.get("distinct"):
+            raise refuse("distinct", tree.args["distinct"])
+        predicate = self.where()
+        self.aliases = {folded(e.args["alias"]): e.this for e in tree.expressions if isinstance(e, exp.Alias)}
+        self.group_by()
+        outputs = tuple(self.output(e) for e in tree.expressions)
+        if not self.aggregates:
+            raise refuse("rows", tree, self.table.name) if not self.keys else refuse("no_aggregate", tree)
+        if not any(self.reads_aggregate(o.expr) for o in outputs):
+            raise refuse("no_aggregate", tree)
+        having = self.condition(tree.args["having"]) if tree.args.get("having") else None
+        order = tuple(self.order_term(o, outputs) for o in (tree.args["order"].expressions if tree.args.get("order") else ()))
+        limit, offset = whole_number(tree.args.get("limit")), whole_number(tree.args.get("offset"))
+        relation: Relation = Scan(self.table.name, tuple(sorted(self.used)))
+        if predicate is not None:
+            relation = Filter(relation, predicate)
+        now = self.clock.moment.isoformat() if self.clock.read else None
+        return Question(relation, tuple(self.keys), tuple(self.aggregates), outputs, having, order, limit, offset or 0, now)
+
+    def where(self) -> Expr | None:
+        if not self.tree.args.get("where"):
+            return None
+        predicate = self.rows(self.tree.args["where"].this)
+        if predicate.facts.type is not Type.BOOLEAN:
+            raise refuse("where", self.tree.args["where"])
+        if isinstance(predicate, Literal):
+            predicate = call("and", call("is_null", null_of(Type.BOOLEAN)), predicate)
+        self.facts = keep(self.facts, predicate)
+        return predicate
+
+    def column(self, node: exp.Column) -> Expr:
+        """A column of the table, with what the filter has taught of it."""
+        if isinstance(node.this, exp.Star):
+            raise refuse("rows", node, self.table.name)
+        if node.args.get("db") or (node.args.get("table") and folded(node.args["table"]) != self.alias):
+            raise refuse("undeclared_column", node, node.sql(dialect="duckdb"))
+        visible = [c.name for c in self.table.columns.values() if not c.hidden]
+        name = by_name(node.this, visible)
+        if name is None:
+            raise refuse("undeclared_column", node, node.name)
+        self.used.add(name)
+        return Ref(name, self.facts.columns[name])
+
+    def group_by(self) -> None:
+        group = self.tree.args.get("group")
+        if group is None:
+            return
+        if group.args.get("all") is not None:
+            raise refuse("group_by_all")
+        for clause in ("rollup", "cube", "grouping_sets", "totals"):
+            if group.args.get(clause):
+                raise refuse("grouping_sets", group, clause.replace("_", " ").upper())
+        for node in group.expressions:
+            self.keys.append(self.key(self.meant(node), node))
+        if math.prod(key.cells for key in self.keys) > CELLS_MAX:
+            raise refuse("key_size", group, f"{CELLS_MAX:,}")
+
+    def meant(self, node: exp.Expression) -> exp.Expression:
+        """What an ordinal or an alias in GROUP BY or ORDER BY stands for."""
+        if isinstance(node, exp.Literal) and not node.args.get("is_string"):
+            place = int(node.this) if str(node.this).isdigit() else 0
+            if not 1 <= place <= len(self.tree.expressions):
+                raise refuse("expression", node, f"position {node.this}")
+            chosen = self.tree.expressions[place - 1]
+            return chosen.this if isinstance(chosen, exp.Alias) else chosen
+        if isinstance(node, exp.Column) and not node.args.get("table") and folded(node.this) in self.aliases:
+            if by_name(node.this, [c.name for c in self.table.columns.values() if not c.hidden]) is None:
+                return self.aliases[folded(node.this)]
+        return node
+
+    def key(self, meant: exp.Expression, written: exp.Expression) -> Key:
+        expr = self.rows(meant)
+        spoken = written.sql(dialect="duckdb")
+        if expr.facts.identifies:
+            raise refuse("unit_key", written, spoken)
+        values = domain(expr.facts)
+        if values is None:
+            raise refuse("key", written, spoken)
+        return Key(spoken, expr, values, expr.facts.nullable)
+
+    def output(self, node: exp.Expression) -> Output:
+        inner = node.this if isinstance(node, exp.Alias) else node
+        if isinstance(inner, exp.Star):
+            raise refuse("rows", inner, self.table.name)
+        name = folded(node.args["alias"]) if isinstance(node, exp.Alias) else output_name(inner)
+        return Output(name, self.post(inner))
+
+    def post_column(self, node: exp.Column) -> Expr:
+        name = folded(node.this) if isinstance(node.this, exp.Identifier) else ""
+        if not node.args.get("table") and name in self.aliases:
+            aliased = self.aliases[name]
+            if not (isinstance(aliased, exp.Column) and folded(aliased.this) == name):
+                return self.post(aliased)
+        self.column(node)
+        raise refuse("ungrouped", node, node.sql(dialect="duckdb"))
+
+    def key_of(self, node: exp.Expression) -> Expr | None:
+        """The key that the expression is, if it is one."""
+        if not self.keys or isinstance(node, exp.Literal) or node.find(exp.AggFunc):
+            return None
+        before = set(self.used)
+        try:
+            text = canonical(self.rows(node))
+        except Refused:
+            return None
+        finally:
+            self.used = before
+        for n, key in enumerate(self.keys):
+            if canonical(key.expr) == text:
+                return Ref(f"key{n}", key.expr.facts)
+        return None
+
+    def post_aggregate(self, node: exp.Expression) -> Expr:
+        """An aggregate of the question: shared when it stands twice."""
+        made = aggregate_of(node, self.rows)
+        for n, known in enumerate(self.aggregates):
+            if known.identity == made.identity:
+                return Ref(f"agg{n}", aggregate_facts(known))
+        self.aggregates.append(made)
+        return Ref(f"agg{len(self.aggregates) - 1}", aggregate_facts(made))
+
+    def reads_aggregate(self, expr: Expr) -> bool:
+        return "agg" in canonical(expr)
+
+    def condition(self, node: exp.Expression) -> Expr:
+        expr = self.post(node.this)
+        if expr.facts.type is not Type.BOOLEAN:
+            raise refuse("where", node)
+        return expr
+
+    def order_term(self, node: exp.Ordered, outputs: tuple[Output, ...]) -> Order:
+        inner = node.this
+        if isinstance(inner, exp.Literal) and str(inner.this).isdigit() and 1 <= int(inner.this) <= len(outputs):
+            expr = outputs[int(inner.this) - 1].expr
+        else:
+            named = [
+                o
+                for o in outputs
+                if isinstance(inner, exp.Column) and not inner.args.get("table") and o.name == folded(inner.this)
+            ]
+            expr = named[0].expr if named else self.post(inner)
+        return Order(expr, bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
+
+
+def aggregate_facts(made: AggregateCall) -> ColumnFacts:
+    if made.function in EXPLAINED:
+        return ColumnFacts(Type.DOUBLE, nullable=False)
+    kind = BY_NAME[made.function].type(made.argument)
+    if kind is not Type.INTEGER:
+        return ColumnFacts(kind, nullable=False)
+    size = COUNT_MAX if made.function == "count" else SUM_MAX
+    return ColumnFacts(kind, nullable=False, bounds=interval(-size, size))

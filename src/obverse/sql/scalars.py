@@ -1,0 +1,342 @@
+"""Syntax of scalar expressions to typed ones: an allow-list of nodes, each mapped to a proved function."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sqlglot import expressions as exp
+
+from obverse.core.errors import Refused
+from obverse.core.types import INT64_MAX, INT64_MIN, Type, Value
+from obverse.plan.expressions import Expr, Literal, literal, null_of
+from obverse.plan.functions import BY_NAME, call
+from obverse.plan.functions.dates import PARTS, UNITS
+from obverse.sql.parse import refuse, span_of
+from obverse.sql.support import AGGREGATE_NAMES, RANDOM_NAMES
+
+WILDCARDS_MAX = 100
+
+
+@dataclass(slots=True)
+class Clock:
+    """One moment for the whole question; remembers whether it was read."""
+
+    moment: dt.datetime
+    read: bool = field(default=False)
+
+    def now(self) -> dt.datetime:
+        self.read = True
+        return self.moment
+
+
+TYPES: dict[str, Type] = {
+    "TINYINT": Type.INTEGER, "SMALLINT": Type.INTEGER, "INT": Type.INTEGER, "BIGINT": Type.INTEGER,
+    "FLOAT": Type.DOUBLE, "DOUBLE": Type.DOUBLE, "DECIMAL": Type.DOUBLE,
+    "BOOLEAN": Type.BOOLEAN, "TEXT": Type.TEXT, "VARCHAR": Type.TEXT, "CHAR": Type.TEXT,
+    "DATE": Type.DATE, "TIMESTAMP": Type.TIMESTAMP, "TIMESTAMPNTZ": Type.TIMESTAMP, "DATETIME": Type.TIMESTAMP,
+}  # fmt: skip
+
+BINARY: dict[type[exp.Expression], str] = {
+    exp.Add: "add", exp.Sub: "subtract", exp.Mul: "multiply", exp.Div: "divide", exp.IntDiv: "integer_divide",
+    exp.Mod: "modulo", exp.EQ: "eq", exp.NEQ: "ne", exp.LT: "lt", exp.LTE: "le", exp.GT: "gt", exp.GTE: "ge",
+    exp.NullSafeNEQ: "distinct_from",
+}  # fmt: skip
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "distinct_from")
+UNARY: dict[type[exp.Expression], str] = {
+    exp.Neg: "negate",
+    exp.Not: "not",
+    exp.Abs: "abs",
+    exp.Floor: "floor",
+    exp.Ceil: "ceil",
+}
+FIELDS = {"dayofweek": "dow", "dayofyear": "doy", "weekofyear": "week", "years": "year", "months": "month", "days": "day"}
+PART_NODES: dict[type[exp.Expression], str] = {
+    exp.Year: "year", exp.Month: "month", exp.Day: "day", exp.Quarter: "quarter", exp.Week: "week", exp.Hour: "hour",
+    exp.Minute: "minute", exp.Second: "second", exp.DayOfWeek: "dow", exp.DayOfYear: "doy", exp.DayOfMonth: "day",
+    exp.WeekOfYear: "week", exp.DayOfWeekIso: "isodow",
+}  # fmt: skip
+
+
+class Scalars:
+    """Resolves one expression; `column` and `aggregate` say what those mean at this place."""
+
+    def __init__(
+        self,
+        column: Callable[[exp.Column], Expr],
+        clock: Clock,
+        aggregate: Callable[[exp.Expression], Expr] | None = None,
+        known: Callable[[exp.Expression], Expr | None] | None = None,
+    ) -> None:
+        self.column = column
+        self.clock = clock
+        self.aggregate = aggregate
+        self.known = known
+
+    def __call__(self, node: exp.Expression) -> Expr:
+        try:
+            found = self.known(node) if self.known is not None else None
+            return self.resolve(node) if found is None else found
+        except Refused as refused:
+            refused.span = refused.span or span_of(node)
+            raise
+
+    def resolve(self, node: exp.Expression) -> Expr:
+        match node:
+            case exp.Paren():
+                return self(node.this)
+            case exp.Column():
+                return self.column(node)
+            case exp.Literal() | exp.Boolean() | exp.Null():
+                return constant(node)
+            case exp.And() | exp.Or():
+                name = "and" if isinstance(node, exp.And) else "or"
+                return self.make(name, *(self(part) for part in node.flatten()))
+            case exp.Tuple() if len(node.expressions) == 1:
+                return self(node.expressions[0])
+            case _ if type(node) in BINARY:
+                return self.binary(node, BINARY[type(node)])
+            case _ if type(node) in UNARY:
+                return self.unary(node, UNARY[type(node)])
+            case _:
+                return self.other(node)
+
+    def unary(self, node: exp.Expression, name: str) -> Expr:
+        if name in ("floor", "ceil") and (node.args.get("decimals") or node.args.get("to")):
+            raise refuse("expression", node, name.upper() + " with digits")
+        return self.make(name, self(node.this))
+
+    def other(self, node: exp.Expression) -> Expr:
+        match node:
+            case exp.Window():
+                raise refuse("window", node)
+            case exp.Subquery() | exp.Select() | exp.Exists():
+                raise refuse("subquery", node)
+            case exp.Placeholder() | exp.Parameter():
+                raise refuse("parameter", node, node.sql(dialect="duckdb"))
+            case exp.Filter() | exp.WithinGroup() | exp.AggFunc():
+                return self.aggregated(node)
+            case exp.Between():
+                value = self(node.this)
+                low, high = coerce("ge", value, self(node.args["low"])), coerce("le", value, self(node.args["high"]))
+                return self.make("and", self.make("ge", *low), self.make("le", *high))
+            case exp.In():
+                return self.membership(node)
+            case exp.Is():
+                return self.truth(node)
+            case exp.NullSafeEQ():
+                return self.make("not", self.binary(node, "distinct_from"))
+            case exp.Like() | exp.ILike() | exp.Escape():
+                return self.like(node)
+            case exp.Case() | exp.If():
+                return self.case(node)
+            case exp.Cast() | exp.TryCast():
+                return self.cast(node)
+            case exp.Func():
+                return self.function(node)
+            case exp.Star():
+                raise refuse("rows", node, "a table")
+            case _:
+                raise refuse("expression", node, type(node).__name__.upper())
+
+    def aggregated(self, node: exp.Expression) -> Expr:
+        if self.aggregate is None:
+            raise refuse("nested_aggregate", node, "WHERE, GROUP BY or another aggregate")
+        return self.aggregate(node)
+
+    def binary(self, node: exp.Expression, name: str) -> Expr:
+        left, right = node.this, node.expression
+        if isinstance(left, exp.Tuple) or isinstance(right, exp.Tuple):
+            return self.tuples(node, name)
+        a, b = self(left), self(right)
+        return self.make(name, *(coerce(name, a, b) if name in COMPARISONS else (a, b)))
+
+    def tuples(self, node: exp.Expression, name: str) -> Expr:
+        left, right = node.this, node.expression
+        both = isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple) and len(left.expressions) == len(right.expressions)
+        if not both or name != "eq":
+            raise refuse("expression", node, "this comparison of rows")
+        pairs = zip(left.expressions, right.expressions)
+        return self.make("and", *(self.make("eq", *coerce("eq", self(a), self(b))) for a, b in pairs))
+
+    def membership(self, node: exp.In) -> Expr:
+        if node.args.get("query") or node.args.get("unnest") or node.args.get("field"):
+            raise refuse("subquery", node)
+        value = self(node.this)
+        members = []
+        for part in node.expressions:
+            member = coerce("eq", value, self(part))[1]
+            if not isinstance(member, Literal):
+                raise refuse("in_member", part)
+            members.append(member)
+        if not members:
+            raise refuse("in_member", node)
+        return self.make("in_list", value, *members)
+
+    def truth(self, node: exp.Is) -> Expr:
+        value, other = self(node.this), node.expression
+        negated = isinstance(other, exp.Not) or bool(node.args.get("negate"))
+        other = other.this if isinstance(other, exp.Not) else other
+        if isinstance(other, exp.Null):
+            found: Expr = self.make("is_null", value)
+        elif isinstance(other, exp.Boolean):
+            found = self.make("not", self.make("distinct_from", value, literal(bool(other.this))))
+        else:
+            raise refuse("expression", node, "IS")
+        return self.make("not", found) if negated else found
+
+    def like(self, node: exp.Expression) -> Expr:
+        escape = None
+        if isinstance(node, exp.Escape):
+            escape, node = self(node.expression), node.this
+        pattern = self(node.expression)
+        if not isinstance(pattern, Literal) or not isinstance(pattern.value, str):
+            raise refuse("pattern", node.expression)
+        if pattern.value.count("%") + pattern.value.count("_") > WILDCARDS_MAX:
+            raise Refused("too_complex", f"a pattern has at most {WILDCARDS_MAX} wildcards.", fix="use a shorter pattern.")
+        if escape is not None and not (
+            isinstance(escape, Literal) and isinstance(escape.value, str) and len(escape.value) == 1
+        ):
+            raise refuse("pattern", node)
+        name = "ilike" if isinstance(node, exp.ILike) else "like"
+        return self.make(name, self(node.this), pattern, *(() if escape is None else (escape,)))
+
+    def case(self, node: exp.Expression) -> Expr:
+        if isinstance(node, exp.If):
+            arms, default, subject = [node], node.args.get("false"), None
+        else:
+            arms, default, subject = node.args["ifs"], node.args.get("default"), node.this
+        parts: list[Expr] = []
+        for arm in arms:
+            condition = self(arm.this)
+            if subject is not None:
+                condition = self.make("eq", *coerce("eq", self(subject), condition))
+            parts += [condition, self(arm.args["true"])]
+        otherwise = self(default) if default is not None else null_of(parts[1].facts.type)
+        return self.make("case", *parts, otherwise)
+
+    def cast(self, node: exp.Expression) -> Expr:
+        name = node.args["to"].this
+        kind = TYPES.get(getattr(name, "value", str(name)).upper())
+        if kind is None or node.args["to"].args.get("nested"):
+            raise refuse("expression", node, f"a cast to {node.args['to'].sql(dialect='duckdb')}")
+        return self.make(f"to_{kind.value}", self(node.this))
+
+    def function(self, node: exp.Func) -> Expr:
+        if type(node) in PART_NODES:
+            return self.make(PART_NODES[type(node)], self(node.this))
+        match node:
+            case exp.Coalesce():
+                return self.make("coalesce", self(node.this), *(self(e) for e in node.expressions))
+            case exp.Nullif():
+                return self.make("nullif", *coerce("eq", self(node.this), self(node.expression)))
+            case exp.Round():
+                digits = node.args.get("decimals")
+                return self.make("round", self(node.this), *(() if digits is None else (self(digits),)))
+            case exp.Least() | exp.Greatest():
+                name = "least" if isinstance(node, exp.Least) else "greatest"
+                return self.make(name, self(node.this), *(self(e) for e in node.expressions))
+            case exp.Extract():
+                return self.part(node.this.name, node.expression, node)
+            case exp.TimestampTrunc() | exp.DateTrunc():
+                return self.trunc(node.args["unit"].name, node.this, node)
+            case exp.CurrentDate():
+                return literal(self.clock.now().date())
+            case exp.CurrentTimestamp():
+                return literal(self.clock.now())
+            case _:
+                return self.named(node)
+
+    def part(self, field: str, value: exp.Expression, node: exp.Expression) -> Expr:
+        name = FIELDS.get(field.lower(), field.lower())
+        if name not in PARTS:
+            raise refuse("function", node, f"EXTRACT({field})")
+        return self.make(name, self(value))
+
+    def trunc(self, unit: str, value: exp.Expression, node: exp.Expression) -> Expr:
+        if unit.lower() not in UNITS:
+            raise refuse("function", node, f"DATE_TRUNC('{unit}')")
+        return self.make(f"trunc_{unit.lower()}", self(value))
+
+    def named(self, node: exp.Func) -> Expr:
+        anonymous = isinstance(node, exp.Anonymous)
+        name = (str(node.this) if anonymous else node.sql_name()).lower()
+        arguments = node.expressions if anonymous else []
+        if name in AGGREGATE_NAMES:
+            raise refuse("aggregate", node, name.upper())
+        if name in RANDOM_NAMES:
+            raise refuse("random", node, f"{name}()")
+        if name == "clamp" and len(arguments) == 3:
+            return self.make("clamp", *(self(a) for a in arguments))
+        if name == "date_part" and len(arguments) == 2 and isinstance(arguments[0], exp.Literal):
+            return self.part(str(arguments[0].this), arguments[1], node)
+        if name in ("now", "current_localtimestamp") and not arguments:
+            return literal(self.clock.now())
+        if name == "today" and not arguments:
+            return literal(self.clock.now().date())
+        raise refuse("function", node, f"{name}()")
+
+    def make(self, name: str, *args: Expr) -> Expr:
+        """The call, folded where all its arguments are constants."""
+        made = call(name, *args)
+        if all(isinstance(a, Literal) for a in args):
+            value = BY_NAME[name].reference(*(a.value for a in args if isinstance(a, Literal)))
+            return typed_constant(value, made.facts.type)
+        return made
+
+
+def typed_constant(value: Value, kind: Type) -> Expr:
+    if value is None or (isinstance(value, float) and value - value != 0):
+        return null_of(kind)
+    if kind is Type.DOUBLE and isinstance(value, int):
+        value = float(value)
+    return literal(value)
+
+
+def constant(node: exp.Expression) -> Literal:
+    """A literal of the text as the value it denotes."""
+    if isinstance(node, exp.Null):
+        return null_of(Type.TEXT)
+    if isinstance(node, exp.Boolean):
+        return literal(bool(node.this))
+    text = str(node.this)
+    if node.args.get("is_string"):
+        if "\0" in text:
+            raise Refused("parse_error", "a text holds no zero byte.", span=span_of(node))
+        return literal(text)
+    try:
+        number: int | float = int(text)
+    except ValueError:
+        number = float(text)
+    if isinstance(number, int) and not INT64_MIN <= number <= INT64_MAX:
+        number = float(number) if abs(number) < 10**308 else float("inf")
+    if isinstance(number, float) and number - number != 0:
+        raise Refused("bad_parameter", "this number is too large.", fix="write a smaller number.", span=span_of(node))
+    return literal(number)
+
+
+def coerce(name: str, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    """Read a text constant as the other side's type, and a number beside text as text; one rule for all engines."""
+    if isinstance(b, Literal) and b.facts.type is not a.facts.type:
+        return a, _read_as(b, a.facts.type)
+    if isinstance(a, Literal) and a.facts.type is not b.facts.type:
+        return _read_as(a, b.facts.type), b
+    return a, b
+
+
+def _read_as(constant: Literal, kind: Type) -> Expr:
+    value = constant.value
+    if value is None:
+        return null_of(kind)
+    numeric = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if numeric and kind in (Type.INTEGER, Type.DOUBLE):
+        return constant
+    if not isinstance(value, str) and not (numeric and kind in (Type.TEXT, Type.BOOLEAN)):
+        return constant
+    if isinstance(value, str) and kind is Type.INTEGER:
+        kind = Type.INTEGER if value.strip().lstrip("+-").isdigit() else Type.DOUBLE
+    read = BY_NAME[f"to_{kind.value}"].reference(value)
+    if read is None:
+        raise Refused("type_error", f"this text cannot be read as {kind.value}.", fix=f"write a {kind.value}.")
+    return literal(read)

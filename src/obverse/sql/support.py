@@ -1,0 +1,187 @@
+"""The one table of SQL: what is answered and what is refused, with code, reason and fix. Drives refusals, docs and tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ROWS_FIX = "ask an aggregate, for example SELECT COUNT(*) FROM table."
+LATER = "this version answers one table at a time."
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A construct that is refused: its stable code, what is said of it, why, and what to write instead."""
+
+    code: str
+    message: str
+    why: str
+    fix: str
+
+
+REFUSALS: dict[str, Refusal] = {
+    "statement": Refusal(
+        "statement_kind",
+        "only one SELECT is answered, not {what}.",
+        "other statements change something, or show plans, statistics and rows.",
+        "write one SELECT with aggregates.",
+    ),
+    "second_statement": Refusal(
+        "statement_kind",
+        "only one statement is answered, and there are several.",
+        "each question has one price.",
+        "send them one by one.",
+    ),
+    "rows": Refusal("not_aggregate", "rows of {what} cannot be shown, only aggregates.", "a row is somebody's data.", ROWS_FIX),
+    "ungrouped": Refusal(
+        "not_aggregate",
+        "{what} stands outside an aggregate and is not in GROUP BY.",
+        "it would show a row's own value.",
+        "aggregate it, or group by it if its values are public.",
+    ),
+    "group_by_all": Refusal(
+        "not_aggregate",
+        "GROUP BY ALL is refused.",
+        "keys are named, so that each is seen to be public.",
+        "name the keys: GROUP BY a, b.",
+    ),
+    "undeclared_table": Refusal(
+        "table_not_declared",
+        "there is no table {what} here.",
+        "only declared tables can be asked about.",
+        "`obverse tables` lists them.",
+    ),
+    "undeclared_column": Refusal(
+        "column_not_declared",
+        "{what} is not a column that may be asked about.",
+        "columns are hidden unless declared.",
+        "`obverse tables` lists the columns.",
+    ),
+    "ambiguous_column": Refusal(
+        "column_not_declared", "{what} is ambiguous.", "several columns have this name.", "quote it exactly."
+    ),
+    "function": Refusal(
+        "function_not_allowed",
+        "the function {what} is not allowed.",
+        "only functions proved total, bounded and free of side effects reach the engine.",
+        "`obverse sql` lists the functions.",
+    ),
+    "table_function": Refusal(
+        "function_not_allowed",
+        "the table function {what} is not allowed.",
+        "only declared tables can be read.",
+        "name a declared table.",
+    ),
+    "random": Refusal(
+        "nondeterministic_function",
+        "{what} changes from row to row or from call to call.",
+        "the sensitivity proof and the stored answers need one meaning.",
+        "leave it out; CURRENT_DATE and now() are allowed and stand for one moment.",
+    ),
+    "aggregate": Refusal(
+        "aggregate_not_private",
+        "the aggregate {what} has no private answer.",
+        "it can return one row's own value, or its sensitivity is not bounded.",
+        "use COUNT, SUM, AVG, VARIANCE or STDDEV.",
+    ),
+    "nested_aggregate": Refusal(
+        "not_aggregate",
+        "an aggregate stands inside {what}.",
+        "aggregates are noised once, after grouping.",
+        "aggregate plain columns.",
+    ),
+    "subquery": Refusal(
+        "private_subquery_as_scalar",
+        "a subquery stands where a value is expected.",
+        "its exact value would leak.",
+        "ask it as a question of its own, and write its answer as a number.",
+    ),
+    "join": Refusal("unsupported_construct", "joins are not answered.", LATER, "ask each table by itself."),
+    "derived_table": Refusal(
+        "unsupported_construct", "subqueries in FROM are not answered.", LATER, "write one SELECT over a table."
+    ),
+    "fanout": Refusal(
+        "unbounded_fanout", "{what} multiplies rows.", "a unit's rows must stay bounded.", "ask the table by itself."
+    ),
+    "with": Refusal("unsupported_construct", "WITH is not answered.", LATER, "write one SELECT over a table."),
+    "recursive": Refusal(
+        "recursive_cte", "WITH RECURSIVE is refused.", "it multiplies rows without bound.", "write one SELECT."
+    ),
+    "set_operation": Refusal("not_aggregate", "{what} is not answered.", LATER, "ask each SELECT by itself."),
+    "window": Refusal(
+        "window_function",
+        "window functions are refused.",
+        "their output is one row per person.",
+        "use GROUP BY over public keys.",
+    ),
+    "distinct": Refusal(
+        "not_aggregate", "SELECT DISTINCT is refused.", "it would list values of rows.", "GROUP BY public keys and count."
+    ),
+    "distinct_aggregate": Refusal(
+        "unsupported_construct",
+        "DISTINCT inside {what} is not answered.",
+        "it needs limits on distinct values.",
+        "count rows instead.",
+    ),
+    "sample": Refusal("unsupported_construct", "sampling is refused.", "it is random for each run.", "leave TABLESAMPLE out."),
+    "clause": Refusal("unsupported_construct", "{what} is not answered.", "it has no proof here.", "leave it out."),
+    "expression": Refusal(
+        "unsupported_construct", "{what} is not understood here.", "it has no proof here.", "`obverse sql` lists what is."
+    ),
+    "grouping_sets": Refusal(
+        "unsupported_construct", "{what} is not answered.", "each set has a price of its own.", "ask one grouping."
+    ),
+    "pattern": Refusal(
+        "type_error", "LIKE takes a literal pattern.", "a pattern from a row has unbounded cost.", "write LIKE 'abc%'."
+    ),
+    "in_member": Refusal("type_error", "IN takes literals.", "each member is compared with every row.", "list literal values."),
+    "parameter": Refusal(
+        "type_error", "the parameter {what} has no value.", "questions are priced whole.", "write the value into the SQL."
+    ),
+    "limit": Refusal(
+        "type_error", "LIMIT and OFFSET take whole numbers.", "the number of rows must be public.", "write LIMIT 10."
+    ),
+    "where": Refusal("type_error", "WHERE and HAVING take a condition.", "a row stays when it is true.", "write a comparison."),
+    "unit_key": Refusal(
+        "privacy_id_in_output",
+        "{what} names the protected unit and cannot be a key.",
+        "every group would be one person.",
+        "group by a column with public values.",
+    ),
+    "key": Refusal(
+        "keys_not_public",
+        "the values of {what} are not public, so they cannot be listed as groups.",
+        "which values occur is itself private.",
+        "declare `values` (or bounds of an integer) for the column in obverse.toml, or group by CASE with literals.",
+    ),
+    "key_size": Refusal(
+        "too_complex",
+        "the keys have more than {what} combinations.",
+        "each combination is answered and noised.",
+        "group by fewer or coarser keys.",
+    ),
+    "no_aggregate": Refusal("not_aggregate", "no aggregate is asked for.", "only aggregates are answered.", ROWS_FIX),
+}
+
+# What is answered, by family; functions and aggregates come from their registries.
+CLAUSES = (
+    "SELECT ... FROM one table",
+    "WHERE condition",
+    "GROUP BY public keys: declared values, booleans, bounded integers and dates, CASE with literals, date parts",
+    "HAVING, ORDER BY, LIMIT, OFFSET on noisy values",
+    "aggregate FILTER (WHERE condition)",
+    "arithmetic and functions over aggregates",
+    "CURRENT_DATE, CURRENT_TIMESTAMP, now(): one moment, recorded with the question",
+)
+
+AGGREGATE_NAMES = frozenset(
+    "any_value approx_count_distinct approx_quantile approx_top_k arbitrary arg_max arg_min argmax argmin array_agg bit_and "
+    "bit_or bit_xor bitstring_agg bool_and bool_or checksum collect_list collect_set corr covar_pop covar_samp entropy every "
+    "favg first first_value fsum geomean geometric_mean group_concat histogram json_agg jsonb_agg json_group_array "
+    "json_object_agg kahan_sum kurtosis kurtosis_pop last last_value list listagg mad max_by min_by mode nth_value "
+    "percentile_cont product quantile quantile_cont quantile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2 "
+    "regr_slope regr_sxx regr_sxy regr_syy reservoir_quantile sem skewness string_agg sumkahan xmlagg".split()
+)
+RANDOM_NAMES = frozenset(
+    "clock_timestamp gen_random_uuid nextval currval rand random randn setseed statement_timestamp timeofday "
+    "transaction_timestamp uuid uuidv4 uuidv7 uuid_string".split()
+)
