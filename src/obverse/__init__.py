@@ -1,5 +1,32 @@
 """Obverse: learn from sensitive data without exposing anyone in it."""
 
-from obverse._version import __version__
+from __future__ import annotations
 
-__all__ = ["__version__"]
+from typing import TYPE_CHECKING, Any
+
+from obverse._version import __version__
+from obverse.core.errors import BudgetExceeded, ObverseError, Refused
+
+if TYPE_CHECKING:
+    from obverse.plan.answer import Answer
+    from obverse.session.session import Session, open
+
+_LAZY = {
+    "Answer": "obverse.plan.answer",
+    "Session": "obverse.session.session",
+    "open": "obverse.session.session",
+}
+
+__all__ = ["Answer", "BudgetExceeded", "ObverseError", "Refused", "Session", "__version__", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'obverse' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_LAZY[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from obverse.accounting import pure, zcdp
-from obverse.accounting.directed import digits_down
+from obverse.accounting.directed import digits_down, digits_up
 from obverse.catalog.model import Budget
 from obverse.core.errors import invariant
 from obverse.core.ledger import Accounting, Cap, Spent
@@ -94,7 +94,8 @@ def epsilon_alone(charge: Spent, cap: Cap) -> Fraction:
 def words(spent: Spent) -> str:
     """A price for people, rounded up."""
     name = "epsilon" if spent.accounting == "pure" else "rho"
-    return f"{name} {plain(spent.amount)}" + (f" and delta {plain(spent.delta)}" if spent.delta else "")
+    delta = f" and delta {plain(digits_up(spent.delta, 6))}" if spent.delta else ""
+    return f"{name} {plain(digits_up(spent.amount, 6))}{delta}"
 
 
 def words_left(spent: Spent) -> str:

@@ -16,8 +16,7 @@ def lower(hits: int, trials: int, alpha: float) -> float:
     _check(hits, trials, alpha)
     if hits == 0:
         return 0.0
-    crossing = _bisect(lambda p: beta_cdf(p, hits, trials - hits + 1) < alpha * _SAFETY)
-    return crossing * (1 - 1e-12)
+    return _bisect(lambda p: beta_cdf(p, hits, trials - hits + 1) < alpha * _SAFETY)[0]
 
 
 def upper(hits: int, trials: int, alpha: float) -> float:
@@ -25,8 +24,7 @@ def upper(hits: int, trials: int, alpha: float) -> float:
     _check(hits, trials, alpha)
     if hits == trials:
         return 1.0
-    crossing = _bisect(lambda p: beta_cdf(1 - p, trials - hits, hits + 1) > alpha * _SAFETY)
-    return min(1.0, crossing * (1 + 1e-12) + _TINY)
+    return _bisect(lambda p: beta_cdf(1 - p, trials - hits, hits + 1) > alpha * _SAFETY)[1]
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
@@ -56,10 +54,10 @@ def _fraction(x: float, a: float, b: float) -> float:
     raise ArithmeticError("the continued fraction did not settle")
 
 
-def _bisect(before: Callable[[float], bool]) -> float:
-    """The point of [0, 1] where a falling predicate turns false, to the last bits."""
+def _bisect(before: Callable[[float], bool]) -> tuple[float, float]:
+    """Two neighbouring doubles of [0, 1], or nearly, between which a falling predicate turns false."""
     low, high = 0.0, 1.0
-    for _ in range(200):
+    while high - low > 1e-15 * low + _TINY:
         middle = (low + high) / 2
         if middle in (low, high):
             break
@@ -67,9 +65,7 @@ def _bisect(before: Callable[[float], bool]) -> float:
             low = middle
         else:
             high = middle
-        if high - low < 1e-15 * low:
-            break
-    return low
+    return low, high
 
 
 def _check(hits: int, trials: int, alpha: float) -> None:

@@ -24,10 +24,11 @@ def exp_minus_scaled(gamma: Fraction, bits: int) -> tuple[int, int]:
     """Integers lo <= exp(-gamma) * 2**bits <= hi, a few units apart at most; equal when gamma is zero.
 
     Claim:   lo <= exp(-gamma) * 2**bits <= hi for every rational gamma >= 0.
-    Proof:   for gamma >= bits, exp(-gamma) < 2**-bits. Otherwise sum the series of exp(gamma), whose terms are
-             positive: once with every term rounded down, once with every term rounded up. The sums stop at a term k
-             with gamma <= k/2; later terms at least halve, so all of them together are at most the last one, which
-             the upper sum counts twice. Dividing 2**(bits + width) by the sums, outward, bounds the reciprocal.
+    Proof:   for gamma >= bits, exp(-gamma) < 2**-bits. Otherwise divide gamma by 2**halvings, to below 1/8, and sum the
+             series of its exponential, whose terms are positive: once with everything rounded down, once with
+             everything rounded up. Each term is less than half the one before, so what follows the last term is below
+             it, and the upper sum counts it twice. Squaring `halvings` times, outward, gives bounds of exp(gamma), and
+             dividing 2**(bits + width) by them, outward, those of the reciprocal.
     Assumes: nothing.
     """
     invariant(gamma >= 0, "exp_minus is for non-negative exponents")
@@ -35,17 +36,22 @@ def exp_minus_scaled(gamma: Fraction, bits: int) -> tuple[int, int]:
         return 1 << bits, 1 << bits
     if gamma >= bits:
         return 0, 1
-    width = bits + 16
+    halvings = math.floor(gamma).bit_length() + 4
+    width = bits + halvings + 16
+    step_low = (gamma.numerator << (width - halvings)) // gamma.denominator
+    step_high = step_low + 1
     low = high = sum_low = sum_high = 1 << width
     k = 0
-    while high > 1 or 2 * gamma > k:
+    while high > 1:
         k += 1
-        divisor = gamma.denominator * k
-        low = low * gamma.numerator // divisor
-        high = -(-high * gamma.numerator // divisor)
+        low = low * step_low // (k << width)
+        high = -(-high * step_high // (k << width))
         sum_low += low
         sum_high += high
     sum_high += high
+    for _ in range(halvings):
+        sum_low = sum_low * sum_low >> width
+        sum_high = -(-sum_high * sum_high >> width)
     return (1 << (bits + width)) // sum_high, -(-(1 << (bits + width)) // sum_low)
 
 

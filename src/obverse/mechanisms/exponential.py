@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -67,10 +68,12 @@ class Exponential:
         return chosen
 
     def probability(self, exact: Sequence[int], output: int) -> Enclosure:
-        weights = [exp_minus(self.epsilon * (max(exact) - score) / (2 * self.sensitivity)) for score in exact]
-        others = [weight for i, weight in enumerate(weights) if i != output]
-        low, high = weights[output]
-        return low / (low + sum(top for _, top in others)), high / (high + sum(bottom for bottom, _ in others))
+        best, others = max(exact), Counter(exact)
+        others[exact[output]] -= 1
+        weights = {score: exp_minus(self.epsilon * (best - score) / (2 * self.sensitivity)) for score in others}
+        rest = [sum((times * weights[score][end] for score, times in others.items()), Fraction(0)) for end in (0, 1)]
+        low, high = weights[exact[output]]
+        return low / (low + rest[1]), high / (high + rest[0])
 
     def shortfall(self, candidates: int, level: float) -> int:
         """With probability `level` or more, the chosen score is at most this far below the best."""

@@ -19,6 +19,8 @@ from obverse.testing.seeded import SeededRng
 if TYPE_CHECKING:
     from obverse.mechanisms.base import Vector
 
+Laws = tuple[list[Enclosure], list[Enclosure]]
+
 LESS_NOISE = Fraction(9, 10)
 DELTA = 1e-5
 LEVELS = (0.5, 0.95, 0.999)
@@ -38,17 +40,18 @@ def check_mechanism(example: Example, *, draws: int = 10**6, seed: int = 1) -> V
     rng = SeededRng(seed)
     mechanism, weaker = example.mechanism, example.mechanism.scaled(LESS_NOISE)
     check_values(mechanism)
-    check_claim(example)
+    laws = check_claim(example)
     if isinstance(mechanism, Additive):
         check_error_bars(mechanism, example.outputs)
     sides = [mechanism.draws(side, draws, rng) for side in (example.left, example.right)]
     weaker_sides = [weaker.draws(side, draws, rng) for side in (example.left, example.right)]
-    _expect(_fits_all(example, sides), f"{mechanism.name}: samples do not follow the stated law")
+    first = example.outputs.start
+    _expect(_fit(sides, first, laws), f"{mechanism.name}: samples do not follow the stated law")
     check_evidence(mechanism, sides)
     epsilon = claimed_epsilon(mechanism.loss(), DELTA)
     return Verdict(
         by_law=not claim_holds(mechanism.loss(), *_laws(weaker, example)),
-        by_fit=not _fits_all(example, weaker_sides),
+        by_fit=not _fit(weaker_sides, first, laws),
         by_evidence=epsilon_lower_bound(weaker_sides[0], weaker_sides[1], delta=_delta(mechanism)).epsilon > epsilon,
     )
 
@@ -61,8 +64,8 @@ def check_values(mechanism: Mechanism) -> None:
     _expect(loss == mechanism.loss(), f"{mechanism.name}: its loss is not a constant")
 
 
-def check_claim(example: Example) -> None:
-    """The exact law of the outputs on both sides is as close as the loss says, and is a law."""
+def check_claim(example: Example) -> Laws:
+    """The exact law of the outputs on both sides is as close as the loss says, and is a law; returns both."""
     left, right = _laws(example.mechanism, example)
     name = example.mechanism.name
     for law in (left, right):
@@ -70,6 +73,7 @@ def check_claim(example: Example) -> None:
         _expect(1 - Fraction(1, 10**9) <= total <= 1, f"{name}: the example's outputs hold too little or too much")
         _expect(all(low <= high for low, high in law), f"{name}: an enclosure is empty")
     _expect(claim_holds(example.mechanism.loss(), left, right), f"{name}: the law exceeds the stated loss")
+    return left, right
 
 
 def check_error_bars(mechanism: Additive, outputs: Sequence[int]) -> None:
@@ -92,13 +96,11 @@ def check_evidence(mechanism: Mechanism, sides: Sequence[Vector]) -> None:
     _expect(found.epsilon <= claim, f"{mechanism.name}: epsilon is at least {found.epsilon} by '{found.event}'")
 
 
-def _fits_all(example: Example, sides: Sequence[Vector]) -> bool:
-    laws = _laws(example.mechanism, example)
-    first = example.outputs.start
+def _fit(sides: Sequence[Vector], first: int, laws: Laws) -> bool:
     return all(fits(side, first, [float(low) for low, _ in law]) for side, law in zip(sides, laws))
 
 
-def _laws(mechanism: Mechanism, example: Example) -> tuple[list[Enclosure], list[Enclosure]]:
+def _laws(mechanism: Mechanism, example: Example) -> Laws:
     left = [mechanism.probability(example.left, output) for output in example.outputs]
     return left, [mechanism.probability(example.right, output) for output in example.outputs]
 

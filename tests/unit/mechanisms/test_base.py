@@ -5,19 +5,23 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from obverse.core.errors import InvariantBroken
 from obverse.mechanisms import MECHANISMS, Additive, DiscreteLaplace, RandomizedResponse
 from obverse.mechanisms.base import least, outside, rounded_up
 
+LIGHT = settings(deadline=None, max_examples=40)
 
+
+@LIGHT
 @given(answer=st.integers(0, 10**15), guess=st.integers(-10, 10**15))
 def test_the_least_is_found_from_any_guess(answer: int, guess: int) -> None:
     assert least(lambda h: h >= answer, guess) == answer
 
 
+@LIGHT
 @given(number=st.fractions(min_value=Fraction(1, 2**40), max_value=2**46), bits=st.sampled_from([52, 100]))
 def test_rounding_up_is_never_below_and_hardly_above(number: Fraction, bits: int) -> None:
     rounded = rounded_up(number, bits)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from obverse.attack import evidence_from_counts
@@ -18,6 +18,7 @@ from obverse.mechanisms import DiscreteGaussian
 from obverse.mechanisms.discrete_gaussian import SUMMED_MAX
 from obverse.testing.seeded import SeededRng
 
+LIGHT = settings(deadline=None, max_examples=40)
 VARIANCES = st.fractions(min_value=Fraction(1, 20), max_value=40, max_denominator=50)
 LEVELS = st.sampled_from([0.1, 0.5, 0.9, 0.95, 0.999999])
 
@@ -26,6 +27,7 @@ def build(sigma_squared: Fraction | int) -> DiscreteGaussian:
     return DiscreteGaussian(Fraction(1), Fraction(sigma_squared))
 
 
+@LIGHT
 @given(sigma_squared=VARIANCES)
 def test_probabilities_add_up_to_one(sigma_squared: Fraction) -> None:
     mechanism = build(sigma_squared)
@@ -39,6 +41,7 @@ def test_both_ways_to_normalize_agree() -> None:
     assert float(just_below.mass(0)[0] / from_here.mass(0)[0]) == pytest.approx(1, abs=1e-12)
 
 
+@LIGHT
 @given(sigma_squared=VARIANCES, level=LEVELS)
 def test_an_interval_covers_and_is_the_least(sigma_squared: Fraction, level: float) -> None:
     mechanism = build(sigma_squared)
@@ -49,6 +52,7 @@ def test_an_interval_covers_and_is_the_least(sigma_squared: Fraction, level: flo
     assert half == 0 or tighter > missed * (1 - Fraction(1, 2**30))
 
 
+@LIGHT
 @given(level=LEVELS)
 def test_intervals_of_large_variances_are_bounded_within_one_step(level: float) -> None:
     summed, bounded = build(SUMMED_MAX), build(SUMMED_MAX + Fraction(1, 1000))
@@ -60,6 +64,7 @@ def test_an_interval_of_a_large_scale_is_that_of_the_normal(sigma: int) -> None:
     assert build(Fraction(sigma) ** 2).interval(0.95) == pytest.approx(1.959964 * sigma, rel=2e-6)
 
 
+@LIGHT
 @given(sigma_squared=st.fractions(min_value=Fraction(1, 4), max_value=20, max_denominator=10))
 def test_the_variance_is_that_of_the_law_and_at_most_sigma_squared(sigma_squared: Fraction) -> None:
     mechanism = build(sigma_squared)
@@ -68,6 +73,7 @@ def test_the_variance_is_that_of_the_law_and_at_most_sigma_squared(sigma_squared
     assert mechanism.stddev() ** 2 <= sigma_squared * (1 + 1e-15)
 
 
+@LIGHT
 @given(
     sensitivity_squared=st.fractions(min_value=Fraction(1, 1000), max_value=10**6),
     rho=st.fractions(min_value=Fraction(1, 10**6), max_value=100),

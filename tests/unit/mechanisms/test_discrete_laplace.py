@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from obverse.attack import evidence_from_counts
@@ -17,9 +17,11 @@ from obverse.core.rng import Rng
 from obverse.mechanisms import DiscreteLaplace
 from obverse.testing.seeded import SeededRng
 
+LIGHT = settings(deadline=None, max_examples=40)
 SCALES = st.fractions(min_value=Fraction(1, 20), max_value=50, max_denominator=100)
 
 
+@LIGHT
 @given(scale=SCALES)
 def test_probabilities_add_up_with_the_tail(scale: Fraction) -> None:
     mechanism = DiscreteLaplace(1, scale)
@@ -29,6 +31,7 @@ def test_probabilities_add_up_with_the_tail(scale: Fraction) -> None:
     assert float(1 - inside - high) == pytest.approx(0, abs=1e-40)
 
 
+@LIGHT
 @given(scale=SCALES, level=st.sampled_from([0.01, 0.3, 0.5, 0.9, 0.95, 0.99, 0.999999]))
 def test_an_interval_is_the_least_that_covers(scale: Fraction, level: float) -> None:
     mechanism = DiscreteLaplace(1, scale)
@@ -43,6 +46,7 @@ def test_an_interval_of_a_large_scale_is_scale_times_the_logarithm(scale: Fracti
     assert DiscreteLaplace(1, scale).interval(0.95) == pytest.approx(float(scale) * math.log(20), rel=1e-6)
 
 
+@LIGHT
 @given(scale=st.fractions(min_value=Fraction(1, 4), max_value=8, max_denominator=10))
 def test_the_variance_is_that_of_the_law(scale: Fraction) -> None:
     mechanism = DiscreteLaplace(1, scale)
@@ -59,6 +63,7 @@ def test_the_variance_tends_to_two_scales_squared() -> None:
     assert DiscreteLaplace(1, Fraction(1, 10**4)).stddev() == 0
 
 
+@LIGHT
 @given(
     sensitivity=st.fractions(min_value=Fraction(1, 1000), max_value=10**6),
     epsilon=st.fractions(min_value=Fraction(1, 1000), max_value=100),

@@ -6,12 +6,13 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from obverse.core.errors import InvariantBroken
 from obverse.mechanisms.enclosures import PI, exp_minus, exp_minus_scaled, exp_plus, log_up, quotient, sqrt_of
 
+LIGHT = settings(deadline=None, max_examples=40)
 GAMMAS = st.fractions(min_value=0, max_value=30, max_denominator=10**9)
 
 
@@ -24,6 +25,7 @@ def series(gamma: Fraction, terms: int = 200) -> Fraction:
     return total
 
 
+@LIGHT
 @given(gamma=st.fractions(min_value=0, max_value=8, max_denominator=20))
 def test_an_exponential_lies_within_its_bounds(gamma: Fraction) -> None:
     low, high = exp_plus(gamma, 100)
@@ -32,6 +34,7 @@ def test_an_exponential_lies_within_its_bounds(gamma: Fraction) -> None:
     assert high - low <= high / 2**95
 
 
+@LIGHT
 @given(gamma=GAMMAS, bits=st.integers(8, 200))
 def test_bounds_get_tighter_with_bits(gamma: Fraction, bits: int) -> None:
     low, high = exp_minus_scaled(gamma, bits)
@@ -49,6 +52,7 @@ def test_exp_of_zero_is_exact_and_of_a_giant_next_to_nothing() -> None:
     assert low == 0 < high < Fraction(1, 2**1000)
 
 
+@LIGHT
 @given(ratio=st.fractions(min_value=1, max_value=10**6, max_denominator=10**6))
 def test_a_logarithm_is_rounded_up_and_hardly(ratio: Fraction) -> None:
     bound = log_up(ratio)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from obverse.core.errors import InvariantBroken
@@ -18,9 +18,11 @@ from obverse.testing.claims import claim_holds
 from obverse.testing.goodness import fits
 from obverse.testing.seeded import SeededRng
 
+LIGHT = settings(deadline=None, max_examples=40)
 SCORES = st.lists(st.integers(-20, 20), min_size=2, max_size=6)
 
 
+@LIGHT
 @given(scores=SCORES, moves=st.lists(st.integers(-2, 2), min_size=6, max_size=6))
 def test_moving_every_score_by_the_sensitivity_keeps_the_range(scores: list[int], moves: list[int]) -> None:
     mechanism = Exponential(2, Fraction(3, 2))
@@ -29,6 +31,7 @@ def test_moving_every_score_by_the_sensitivity_keeps_the_range(scores: list[int]
     assert claim_holds(mechanism.loss(), *laws)
 
 
+@LIGHT
 @given(scores=SCORES)
 def test_probabilities_follow_the_scores(scores: list[int]) -> None:
     law = [float(Exponential(1, Fraction(1)).probability(scores, i)[0]) for i in range(len(scores))]

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from obverse.core.errors import InvariantBroken
@@ -19,6 +19,7 @@ from obverse.testing.claims import claim_holds
 from obverse.testing.goodness import fits
 from obverse.testing.seeded import SeededRng
 
+LIGHT = settings(deadline=None, max_examples=40)
 SCORES = st.lists(st.integers(-10, 10), min_size=2, max_size=5)
 
 
@@ -34,12 +35,14 @@ def by_definition(scores: list[int], epsilon: float) -> list[float]:
     return law
 
 
+@LIGHT
 @given(scores=SCORES)
 def test_probabilities_are_those_of_random_orders(scores: list[int]) -> None:
     law = [float(PermuteAndFlip(1, Fraction(3, 2)).probability(scores, i)[0]) for i in range(len(scores))]
     assert law == pytest.approx(by_definition(scores, 1.5), rel=1e-9)
 
 
+@LIGHT
 @given(scores=SCORES, moves=st.lists(st.integers(-2, 2), min_size=5, max_size=5))
 def test_moving_every_score_by_the_sensitivity_keeps_the_claim(scores: list[int], moves: list[int]) -> None:
     mechanism = PermuteAndFlip(2, Fraction(3, 2))
@@ -48,6 +51,7 @@ def test_moving_every_score_by_the_sensitivity_keeps_the_claim(scores: list[int]
     assert claim_holds(mechanism.loss(), *laws)
 
 
+@LIGHT
 @given(scores=SCORES)
 def test_it_is_never_worse_than_the_exponential_mechanism(scores: list[int]) -> None:
     ours, theirs = PermuteAndFlip(1, Fraction(1)), Exponential(1, Fraction(1))

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from obverse.core.errors import InvariantBroken
@@ -17,6 +17,8 @@ from obverse.mechanisms.enclosures import exp_plus
 from obverse.testing.goodness import fits
 from obverse.testing.seeded import SeededRng
 
+LIGHT = settings(deadline=None, max_examples=40)
+
 
 def test_two_fair_coins_cost_ln_3() -> None:
     epsilon = RandomizedResponse.two_coins().loss().epsilon
@@ -24,6 +26,7 @@ def test_two_fair_coins_cost_ln_3() -> None:
     assert float(epsilon) == pytest.approx(math.log(3), abs=1e-13)
 
 
+@LIGHT
 @given(categories=st.integers(2, 50), truth=st.fractions(min_value=Fraction(1, 2), max_value=Fraction(99, 100)))
 def test_the_stated_loss_is_at_least_the_log_of_the_ratio(categories: int, truth: Fraction) -> None:
     mechanism = RandomizedResponse(categories, truth)
@@ -32,6 +35,7 @@ def test_the_stated_loss_is_at_least_the_log_of_the_ratio(categories: int, truth
     assert sum(mechanism.probability((0,), i)[0] for i in range(categories)) == 1
 
 
+@LIGHT
 @given(categories=st.integers(2, 50), epsilon=st.fractions(min_value=Fraction(1, 100), max_value=8))
 def test_calibrated_noise_costs_at_most_its_target_and_hardly_less(categories: int, epsilon: Fraction) -> None:
     mechanism = RandomizedResponse.for_epsilon(categories, epsilon)

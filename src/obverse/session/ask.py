@@ -1,0 +1,96 @@
+"""The only door to private data: reserve, run, randomize, finish, settle. Charged first; no refunds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from obverse.core.engine import Engine
+from obverse.core.errors import Failed, LedgerError, ObverseError
+from obverse.core.ledger import Caps, Fingerprint, Ledger, Receipt, Scope, Stored
+from obverse.core.loss import Loss
+from obverse.core.rng import Rng
+from obverse.plan.allocate import CostedPlan
+from obverse.plan.finish import Finished, finish
+from obverse.plan.randomize import randomize
+from obverse.plan.verify import verify
+
+TIMEOUT_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One planned question: its noise, its engine text, and how its rows become the bytes that are stored and sent."""
+
+    costed: CostedPlan
+    sql: str
+    seal: Callable[[Finished, Receipt], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Debit:
+    """What is charged for, and under which names it can be asked for again."""
+
+    scope: Scope
+    loss: Loss
+    fingerprint: Fingerprint
+    key: str
+    caps: Caps
+    note: str
+    about: dict[str, str]
+
+
+def ask(
+    questions: tuple[Asked, ...],
+    debit: Debit,
+    *,
+    engine: Engine,
+    ledger: Ledger,
+    rng: Rng,
+    join: Callable[[list[bytes]], bytes] = lambda parts: parts[0],
+    started: Callable[[Receipt], None] = lambda receipt: None,
+) -> tuple[bytes, bool]:
+    """The bytes of the answer, and whether they came from store. Several questions are one debit and one answer."""
+    for question in questions:
+        verify(question.costed)
+    receipt = ledger.reserve(
+        debit.scope, debit.loss, debit.fingerprint, key=debit.key, caps=debit.caps, note=debit.note, about=debit.about
+    )
+    if isinstance(receipt, Stored):
+        return receipt.answer, True
+    try:
+        started(receipt)
+        parts = []
+        for question in questions:
+            exact = engine.run(question.sql, timeout_s=TIMEOUT_S)
+            parts.append(question.seal(finish(randomize(exact, question.costed, rng), question.costed), receipt))
+        answer = join(parts)
+        ledger.settle(receipt, answer)
+    except KeyboardInterrupt:
+        raise interrupted(receipt) from None
+    except LedgerError:
+        raise
+    except (ObverseError, ArithmeticError, ValueError, TypeError, KeyError, IndexError, MemoryError, OSError):
+        raise failed(receipt) from None
+    return answer, False
+
+
+def failed(receipt: Receipt) -> Failed:
+    """One constant text, whatever happened: what went wrong may depend on the data."""
+    return Failed(
+        "engine_failure",
+        f"the question could not be finished; request {receipt.id}.",
+        why="what went wrong may depend on the data, so it is not told, and the charge stays.",
+        fix="ask the curator, naming the request.",
+        charged=True,
+    )
+
+
+def interrupted(receipt: Receipt) -> Failed:
+    return Failed(
+        "interrupted",
+        f"interrupted after the debit; request {receipt.id}.",
+        why="the charge stays: when a question is stopped may depend on the data.",
+        fix="asking again costs again.",
+        charged=True,
+    )

@@ -1,0 +1,95 @@
+"""The claim of an answer, in data and in plain words."""
+
+from __future__ import annotations
+
+import math
+
+from obverse.accounting.belief import belief
+from obverse.catalog.model import Budget, Catalog
+from obverse.core.claim import Claim
+from obverse.core.numbers import plain
+from obverse.plan.allocate import CostedPlan
+from obverse.plan.nodes import Shape
+
+
+def claim_of(costed: CostedPlan, catalog: Catalog, budget: Budget, receipt: str) -> Claim:
+    """What is promised of this answer, under the cap of the whole budget."""
+    assert catalog.unit is not None
+    epsilon, delta = plain(costed.epsilon), plain(costed.delta)
+    believed = belief_words(budget, catalog)
+    price = f"epsilon {epsilon}" + (f", delta {delta}" if costed.delta else "")
+    sentence = (
+        f"Protects {catalog.unit.words} ({catalog.neighbours.words}): this question costs {price}, of a budget of "
+        f"{budget_words(budget)}. {believed} Asked in process, the analyst's name is bookkeeping: whoever can run "
+        "this can read the files."
+    )
+    return Claim(
+        unit=catalog.unit.words,
+        neighbours=catalog.neighbours.value,
+        epsilon=epsilon,
+        delta=delta,
+        mechanisms=tuple(sorted({m.name for m in costed.mechanisms})),
+        limits=limits_words(costed),
+        bias=bias_words(costed),
+        belief=believed,
+        receipt=receipt,
+        sentence=sentence,
+    )
+
+
+def budget_words(budget: Budget) -> str:
+    return f"epsilon {plain(budget.epsilon)}" + (f" and delta {plain(budget.delta)}" if budget.delta else "")
+
+
+def belief_words(budget: Budget, catalog: Catalog) -> str:
+    """What an attacker with even odds may at most come to believe, once the whole budget is spent."""
+    found = belief(budget, catalog.accounting, catalog.neighbours)
+    except_part = _exception(found.taking_part_except)
+    except_value = _exception(found.value_except)
+    related = "k times epsilon" if catalog.accounting == "pure" else "k squared times rho"
+    return (
+        f"Once all of it is spent, an attacker who held even odds may at most come to believe with "
+        f"{_percent(found.taking_part)} that someone took part{except_part}, and with {_percent(found.value)} that someone's value is so{except_value}; "
+        f"k related people count {related}."
+    )
+
+
+def _percent(share: float) -> str:
+    """Rounded up to a tenth of a percent, or to as many nines as it takes not to say certainty."""
+    if share >= 1:
+        return "certainty"
+    for digits in range(1, 13):
+        step = 10 ** (digits + 2)
+        rounded = math.ceil(share * step) / step
+        if rounded < 1:
+            return f"{100 * rounded:.{digits}f} %"
+    return "near certainty"
+
+
+def _exception(probability: float) -> str:
+    return f" (except with probability {probability:.2g})" if probability else ""
+
+
+def limits_words(costed: CostedPlan) -> str:
+    setting = costed.annotated.limited.setting
+    match setting.shape:
+        case Shape.ROW:
+            return "each row is its own unit"
+        case Shape.ONE:
+            return "one row per unit; several rows of one unit are merged into one"
+        case Shape.TOTAL:
+            return f"each unit's total is clamped to what {setting.rows} rows can hold"
+        case Shape.WEIGHTED:
+            return f"each unit's rows weigh at most {setting.rows} together"
+
+
+def bias_words(costed: CostedPlan) -> str:
+    """What bounding may have cost, apart from noise: not part of the interval."""
+    setting = costed.annotated.limited.setting
+    clipped = "values outside the declared bounds count as the nearest bound"
+    if setting.shape in (Shape.ROW, Shape.ONE):
+        return f"{clipped}; the noise interval does not include this"
+    return (
+        f"units with more than {setting.rows} rows count less than in full, and {clipped}; "
+        "the noise interval does not include this"
+    )

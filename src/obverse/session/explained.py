@@ -1,0 +1,75 @@
+"""Explained: what a question would cost and how wrong its answer would be, before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from obverse.catalog.model import Catalog
+from obverse.core.errors import Refused
+from obverse.core.loss import Loss
+from obverse.core.numbers import up
+from obverse.plan.answer import Price, Remaining
+from obverse.plan.explain import joint_l1, measures_json, plan_text, sensitivities_json
+from obverse.plan.question import PublicQuestion, Question
+from obverse.session.planning import Wish, annotated, plan
+
+Priced = Callable[[Loss, Fraction, Fraction], tuple[Price, Remaining]]
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """Measures with their sensitivities and noise, the joint norm, the price; `answered` is False where only
+    the global sensitivity can be told."""
+
+    measures: tuple[dict[str, Any], ...]
+    joint_l1: float | None
+    level: float
+    price: Price
+    remaining: Remaining | None
+    plan: str
+    engine_sql: str
+    answered: bool
+    note: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "version": 1,
+            "measures": list(self.measures),
+            "joint_l1": self.joint_l1,
+            "level": self.level,
+            "price": self.price._asdict(),
+            "remaining": None if self.remaining is None else self.remaining._asdict(),
+            "plan": self.plan,
+            "answered": self.answered,
+            "note": self.note,
+        }
+
+
+def explain_public(question: PublicQuestion) -> Explained:
+    free = Price("0", "0", 0.0, False)
+    note = "only public tables are read: exact and free"
+    return Explained((), None, 1.0, free, None, f"scan {question.table} (public)", "", True, note)
+
+
+def explain_question(text: str, question: Question, catalog: Catalog, wish: Wish, priced: Priced) -> Explained:
+    """Explain a private question; one that only has a global sensitivity is explained too, without a price."""
+    try:
+        planned = plan(text, question, catalog, wish)
+    except Refused as refused:
+        if refused.code != "aggregate_not_private":
+            raise
+        known = annotated(question, catalog)
+        if not known.explained:
+            raise
+        nothing = Price("0", "0", 0.0, False)
+        return Explained(
+            tuple(sensitivities_json(known)), None, wish.confidence, nothing, None, plan_text(known), "", False, refused.message
+        )
+    costed = planned.costed
+    price, remaining = priced(costed.loss, costed.epsilon, costed.delta)
+    measures = tuple(measures_json(costed))
+    joint = up(joint_l1(costed.annotated))
+    return Explained(measures, joint, costed.level, price, remaining, plan_text(costed.annotated), planned.sql, True)

@@ -1,0 +1,130 @@
+"""SQL to a costed plan: the pure half of every verb. What explain quotes is what ask charges."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from obverse.accounting.calibrate import least_epsilon
+from obverse.catalog import parameters
+from obverse.catalog.model import Catalog
+from obverse.core.errors import Refused
+from obverse.core.ledger import Fingerprint
+from obverse.core.numbers import exact
+from obverse.plan.allocate import LEVEL, CostedPlan, allocate
+from obverse.plan.annotate import AnnotatedPlan, annotate
+from obverse.plan.emit import emit
+from obverse.plan.explain import canonical_question
+from obverse.plan.expressions import Ref
+from obverse.plan.limit import limit
+from obverse.plan.question import PublicQuestion, Question
+from obverse.plan.verify import verify
+from obverse.sql.resolve import resolve
+
+Number = int | float | str | Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the asker wants to pay, or how wrong the answer may be."""
+
+    epsilon: Number | None = None
+    delta: Number | None = None
+    within: Number | None = None
+    confidence: float = LEVEL
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A private question, costed and printed."""
+
+    text: str
+    question: Question
+    costed: CostedPlan
+    sql: str
+
+
+def read(text: str, catalog: Catalog, now: dt.datetime) -> Question | PublicQuestion:
+    return resolve(text, catalog, now)
+
+
+def annotated(question: Question, catalog: Catalog) -> AnnotatedPlan:
+    return annotate(limit(question, catalog))
+
+
+def plan(text: str, question: Question, catalog: Catalog, wish: Wish) -> Planned:
+    """Price the question as wished and print its engine text. Touches no data."""
+    try:
+        known = annotated(question, catalog)
+        costed = price(known, catalog, wish)
+        verify(costed)
+        return Planned(text, question, costed, emit(known.limited.root, catalog, catalog.engine.get("kind", "duckdb")))
+    except Refused as refused:
+        refused.located(text)
+        raise
+
+
+def price(known: AnnotatedPlan, catalog: Catalog, wish: Wish) -> CostedPlan:
+    """The plan with noise, by epsilon or by error."""
+    if wish.epsilon is not None and wish.within is not None:
+        raise Refused("bad_parameter", "a question is priced by epsilon or by error, not both.", fix="Give one of them.")
+    if not 0 < wish.confidence < 1:
+        raise Refused("bad_parameter", "a confidence lies between 0 and 1.", fix="Write 0.95.")
+    delta = parameters.delta(_number(wish.delta)) if wish.delta is not None else catalog.delta
+    if wish.within is None:
+        epsilon = parameters.epsilon(_number(wish.epsilon)) if wish.epsilon is not None else catalog.epsilon
+        return replace(allocate(known, epsilon, delta, catalog.accounting), level=wish.confidence)
+    width = parameters.positive(_number(wish.within), "within")
+    _data_free_error(known)
+
+    def half_width_at(epsilon: Fraction) -> float:
+        return widest(replace(allocate(known, epsilon, delta, catalog.accounting), level=wish.confidence))
+
+    epsilon = parameters.epsilon(least_epsilon(width, half_width_at))
+    return replace(allocate(known, epsilon, delta, catalog.accounting), level=wish.confidence)
+
+
+def widest(costed: CostedPlan) -> float:
+    """The largest half-width of a noised measure, with the rounding of whole numbers."""
+    widths = []
+    for measure, mechanism in zip(costed.measures, costed.mechanisms):
+        rounding = 1.0 if measure.bits else 0.0
+        widths.append(float(mechanism.interval(costed.level)) * float(measure.unit) + rounding)
+    return max(widths)
+
+
+def _data_free_error(known: AnnotatedPlan) -> None:
+    """Refuse unless every output is a key or an aggregate of one measure: then its error is known beforehand."""
+    limited = known.limited
+    for output in limited.question.outputs:
+        simple = isinstance(output.expr, Ref)
+        if simple and output.expr.name.startswith("agg"):  # type: ignore[union-attr]
+            simple = len(limited.serves[int(output.expr.name[3:])]) == 1  # type: ignore[union-attr]
+        if not simple:
+            raise Refused(
+                "error_depends_on_data",
+                f"the error of {output.name!r} depends on the data, so no price can be found for it.",
+                why="a ratio or another function of noisy values errs by how large they are.",
+                fix="price by epsilon, or ask COUNT and SUM and divide them yourself.",
+            )
+
+
+def _number(number: Number | None) -> Fraction | float | int | None:
+    return exact(number) if isinstance(number, str) else number
+
+
+def fingerprint(planned: tuple[Planned, ...], catalog: Catalog, version: str, batch: str = "") -> Fingerprint:
+    """Canonical plan + catalog + data version + price."""
+    lines = [catalog.fingerprint(), version, batch]
+    for one in planned:
+        costed = one.costed
+        lines += [
+            canonical_question(one.question),
+            str(costed.epsilon),
+            str(costed.delta),
+            costed.accounting,
+            repr(costed.level),
+        ]
+    return Fingerprint(hashlib.sha256("\x1e".join(lines).encode()).hexdigest())

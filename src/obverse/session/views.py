@@ -1,0 +1,128 @@
+"""What an analyst may see without asking: tables and columns as declared, budgets as counted."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from obverse.accounting import budget as budgets
+from obverse.catalog.model import AUTO, Catalog, Column, Limits, Table
+from obverse.core.bounds import Categories, Interval
+from obverse.core.ledger import Cap, Ledger, Spent
+from obverse.core.numbers import down, plain
+from obverse.core.types import Type
+from obverse.plan.expressions import from_number
+
+VALUES_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnView:
+    """A column that may be asked about."""
+
+    name: str
+    type: str
+    nullable: bool
+    values: str  # bounds or public values, in words
+    grid: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableView:
+    """A table that may be asked about."""
+
+    name: str
+    public: bool
+    unit: str
+    limits: str
+    columns: tuple[ColumnView, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self) | {"columns": [asdict(c) for c in self.columns]}
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetLine:
+    """One cap: whose it is, what is allowed, spent and left, in epsilon where losses are pure and in rho otherwise."""
+
+    name: str
+    kind: str  # "all", "analyst", "purpose"
+    cap: str
+    spent: str
+    left: str
+    delta_cap: str
+    delta_spent: str
+    share_left: float
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetView:
+    """All caps of a project; the first line binds everybody together."""
+
+    accounting: str
+    quantity: str
+    lines: tuple[BudgetLine, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"accounting": self.accounting, "quantity": self.quantity, "lines": [asdict(line) for line in self.lines]}
+
+
+def budget_view(catalog: Catalog, ledger: Ledger, cap: Cap) -> BudgetView:
+    lines = [_line("everybody", "all", cap, ledger.spent())]
+    for name, analyst in catalog.analysts.items():
+        own = cap if analyst.budget is None else budgets.cap_within(analyst.budget, catalog.budget, catalog.accounting)
+        lines.append(_line(name, "analyst", own, ledger.spent(analyst=name)))
+    for name, budget in catalog.purposes.items():
+        own = budgets.cap_within(budget, catalog.budget, catalog.accounting)
+        lines.append(_line(name, "purpose", own, ledger.spent(purpose=name)))
+    return BudgetView(catalog.accounting, "epsilon" if catalog.accounting == "pure" else "rho", tuple(lines))
+
+
+def _line(name: str, kind: str, cap: Cap, spent: Spent) -> BudgetLine:
+    left = budgets.remaining(cap, spent)
+    share = down(left.amount / cap.amount) if cap.amount else 0.0
+    return BudgetLine(
+        name, kind, plain(cap.amount), plain(spent.amount), _rounded_down(left), plain(cap.delta), plain(spent.delta), share
+    )
+
+
+def _rounded_down(left: Spent) -> str:
+    return budgets.words_left(left).split(" ")[1]
+
+
+def table_views(catalog: Catalog) -> tuple[TableView, ...]:
+    return tuple(_table(t, catalog) for t in catalog.tables.values())
+
+
+def _table(table: Table, catalog: Catalog) -> TableView:
+    columns = tuple(_column(c) for c in table.columns.values() if not c.hidden)
+    if table.public:
+        return TableView(table.name, True, "", "", columns)
+    assert catalog.unit is not None
+    return TableView(table.name, False, catalog.unit.words, _limits(table), columns)
+
+
+def _limits(table: Table) -> str:
+    match table.limits:
+        case None:
+            return "one row per unit"
+        case Limits(rows, groups):
+            return f"{rows} rows per unit" + (f", {groups} groups" if groups is not None else "")
+        case _:
+            return AUTO
+
+
+def _column(column: Column) -> ColumnView:
+    match column.bounds:
+        case Interval(lo, hi):
+            words = f"{_end(from_number(lo, column.type))} to {_end(from_number(hi, column.type))}"
+        case Categories(values):
+            shown = ", ".join(str(v) for v in values[:VALUES_SHOWN])
+            words = shown + (f", ... ({len(values)} public values)" if len(values) > VALUES_SHOWN else "")
+        case _:
+            words = "false, true" if column.type is Type.BOOLEAN else ""
+    return ColumnView(column.name, column.type.value, column.nullable, words, "" if column.grid is None else plain(column.grid))
+
+
+def _end(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
