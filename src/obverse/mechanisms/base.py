@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
 
-from obverse.core.errors import invariant
+from obverse.core.errors import Refused, invariant
 from obverse.core.loss import Loss
 from obverse.core.numbers import exact as exact_number
 from obverse.core.rng import Rng
@@ -125,6 +125,15 @@ def least(holds: Callable[[int], bool], guess: int) -> int:
         else:
             low = middle
     return high
+
+
+def noise_too_large() -> Refused:
+    return Refused(
+        "noise_too_large",
+        "the noise that this privacy needs does not fit into 64-bit integers",
+        why="its scale, in steps of the grid, would exceed 2**46",
+        fix="Allow a larger epsilon, lower the bounds or the limits, or use a coarser grid.",
+    )
 
 
 def rounded_up(number: Fraction, bits: int) -> Fraction:

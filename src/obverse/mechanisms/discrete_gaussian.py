@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, ClassVar
 from obverse.core.errors import invariant
 from obverse.core.loss import ZcdpLoss
 from obverse.core.rng import Rng
-from obverse.mechanisms.base import Additive, Example, least, outside, rounded_up
+from obverse.mechanisms.base import Additive, Example, least, noise_too_large, outside, rounded_up
 from obverse.mechanisms.enclosures import PI, Enclosure, exp_minus, quotient, sqrt_of
-from obverse.mechanisms.samplers import check_sigma_squared, discrete_gaussian
+from obverse.mechanisms.samplers import SCALE_MAX, check_sigma_squared, discrete_gaussian
 
 if TYPE_CHECKING:
     from obverse.mechanisms.base import Vector
@@ -46,7 +46,10 @@ class DiscreteGaussian(Additive):
     def for_rho(cls, sensitivity_squared: Fraction, rho: Fraction) -> DiscreteGaussian:
         """The least noise whose loss is at most rho: sigma**2 = sensitivity**2 / (2 rho), up to 100-bit terms."""
         invariant(sensitivity_squared > 0 and rho > 0, "noise needs a positive sensitivity and a positive rho")
-        return cls(Fraction(sensitivity_squared), rounded_up(Fraction(sensitivity_squared) / (2 * rho), 100))
+        sigma_squared = Fraction(sensitivity_squared) / (2 * rho)
+        if sigma_squared >= SCALE_MAX**2:
+            raise noise_too_large()
+        return cls(Fraction(sensitivity_squared), rounded_up(sigma_squared, 100))
 
     def loss(self) -> ZcdpLoss:
         return ZcdpLoss(self.sensitivity_squared / (2 * self.sigma_squared))

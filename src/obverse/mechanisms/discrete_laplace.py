@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 from obverse.core.errors import invariant
 from obverse.core.loss import PureLoss
 from obverse.core.rng import Rng
-from obverse.mechanisms.base import Additive, Example, least, outside, rounded_up
+from obverse.mechanisms.base import Additive, Example, least, noise_too_large, outside, rounded_up
 from obverse.mechanisms.enclosures import Enclosure, exp_minus, quotient
-from obverse.mechanisms.samplers import check_scale, discrete_laplace
+from obverse.mechanisms.samplers import SCALE_MAX, check_scale, discrete_laplace
 
 if TYPE_CHECKING:
     from obverse.mechanisms.base import Vector
@@ -41,7 +41,10 @@ class DiscreteLaplace(Additive):
     def for_epsilon(cls, sensitivity: Fraction | int, epsilon: Fraction) -> DiscreteLaplace:
         """The least noise whose loss is at most epsilon: scale = sensitivity / epsilon, rounded up to 52-bit terms."""
         invariant(sensitivity > 0 and epsilon > 0, "noise needs a positive sensitivity and a positive epsilon")
-        return cls(sensitivity, rounded_up(Fraction(sensitivity) / epsilon, 52))
+        scale = Fraction(sensitivity) / epsilon
+        if scale > SCALE_MAX:
+            raise noise_too_large()
+        return cls(sensitivity, rounded_up(scale, 52))
 
     def loss(self) -> PureLoss:
         return PureLoss(Fraction(self.sensitivity) / self.scale)

@@ -49,7 +49,8 @@ def belief_words(budget: Budget, catalog: Catalog) -> str:
     related = "k times epsilon" if catalog.accounting == "pure" else "k squared times rho"
     return (
         f"Once all of it is spent, an attacker who held even odds may at most come to believe with "
-        f"{_percent(found.taking_part)} that someone took part{except_part}, and with {_percent(found.value)} that someone's value is so{except_value}; "
+        f"{_percent(found.taking_part)} that someone took part{except_part}, "
+        f"and with {_percent(found.value)} that someone's value is so{except_value}; "
         f"k related people count {related}."
     )
 

@@ -13,13 +13,14 @@ from typing import Any
 from obverse.accounting import budget as budgets
 from obverse.accounting.directed import digits_down
 from obverse.accounting.pld import tight
+from obverse.catalog import parameters
 from obverse.catalog.model import Analyst, Budget, Catalog
 from obverse.core.claim import PUBLIC
 from obverse.core.engine import Engine
 from obverse.core.errors import Refused
 from obverse.core.ledger import Cap, Caps, Ledger, Receipt, Scope, Spent
 from obverse.core.loss import Composed, Loss
-from obverse.core.numbers import plain
+from obverse.core.numbers import exact, plain
 from obverse.core.rng import Rng
 from obverse.ledger.home import Home
 from obverse.ledger.register import Opened, version_now
@@ -112,7 +113,7 @@ class Session:
             planned.append(plan(text, question, self.catalog, Wish(epsilon, delta)))
         if not planned:
             raise Refused("parse_error", "the batch holds no question.", fix="write one SELECT, then ; and the next.")
-        loss = self.batch_loss(planned)
+        loss = self.batch_loss(planned, parameters.delta(exact(delta)) if delta is not None else self.catalog.delta)
         stored, again = ask(
             tuple(self._asked(p, loss) for p in planned), self._debit(tuple(planned), loss, key, "batch"), engine=self.engine,
             ledger=self.ledger, rng=self._rng, join=_joined, started=self.started,
@@ -121,12 +122,12 @@ class Session:
         answers = [Answer.from_bytes(json.dumps(part).encode(), remaining) for part in json.loads(stored)]
         return [a.from_store() for a in answers] if again else answers
 
-    def batch_loss(self, planned: Sequence[Planned]) -> Loss:
+    def batch_loss(self, planned: Sequence[Planned], delta: Fraction) -> Loss:
         """The batch as one loss: tight (epsilon, delta) where losses are pure, rho added where they are concentrated."""
         together = Composed(tuple(p.costed.loss for p in planned))
-        if self.catalog.accounting == "zcdp" or self.catalog.delta == 0 or len(planned) == 1:
+        if self.catalog.accounting == "zcdp" or delta == 0 or len(planned) == 1:
             return together
-        found = tight([p.costed.loss for p in planned], self.catalog.delta)
+        found = tight([p.costed.loss for p in planned], delta)
         plainly = budgets.count(together, "pure")
         return found if found.epsilon < plainly.amount else together
 

@@ -86,8 +86,10 @@ def test_two_children_and_the_parent_draw_differently() -> None:
     for _ in range(2):
         reading, writing = os.pipe()
         if os.fork() == 0:
-            os.write(writing, rng.words(4).tobytes())
-            os._exit(0)
+            try:
+                os.write(writing, rng.words(4).tobytes())
+            finally:
+                os._exit(0)
         os.close(writing)
         pipes.append(reading)
     seen = [os.read(pipe, 32) for pipe in pipes] + [rng.words(4).tobytes()]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from obverse.attack import evidence_from_counts
-from obverse.core.errors import InvariantBroken
+from obverse.core.errors import InvariantBroken, Refused
 from obverse.core.loss import ZcdpLoss
 from obverse.core.rng import Rng
 from obverse.mechanisms import DiscreteGaussian
@@ -78,7 +78,9 @@ def test_the_variance_is_that_of_the_law_and_at_most_sigma_squared(sigma_squared
     sensitivity_squared=st.fractions(min_value=Fraction(1, 1000), max_value=10**6),
     rho=st.fractions(min_value=Fraction(1, 10**6), max_value=100),
 )
-def test_calibrated_noise_costs_at_most_its_target_and_hardly_less(sensitivity_squared: Fraction, rho: Fraction) -> None:
+def test_calibrated_noise_costs_at_most_its_target_and_hardly_less(
+    sensitivity_squared: Fraction, rho: Fraction
+) -> None:
     spent = DiscreteGaussian.for_rho(sensitivity_squared, rho).loss().rho
     assert rho * (1 - Fraction(1, 2**60)) <= spent <= rho
 
@@ -103,6 +105,13 @@ def test_coverage_is_met_on_samples() -> None:
     half = mechanism.interval(0.9)
     covered = np.count_nonzero(np.abs(mechanism.noise(10**6, SeededRng(2))) <= half) / 1e6
     assert covered == pytest.approx(float(1 - mechanism.tail(half)[0]), abs=0.003)
+
+
+def test_noise_beyond_64_bits_is_refused_with_advice() -> None:
+    assert DiscreteGaussian.for_rho(Fraction(1), Fraction(1, 2**92)).sigma_squared == 2**91
+    with pytest.raises(Refused) as refusal:
+        DiscreteGaussian.for_rho(Fraction(1), Fraction(1, 2**93))
+    assert refusal.value.code == "noise_too_large"
 
 
 def test_impossible_parameters_are_refused() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from obverse.attack import evidence_from_counts
-from obverse.core.errors import InvariantBroken
+from obverse.core.errors import InvariantBroken, Refused
 from obverse.core.loss import PureLoss
 from obverse.core.rng import Rng
 from obverse.mechanisms import DiscreteLaplace
@@ -103,13 +103,19 @@ def test_coverage_is_met_on_samples() -> None:
     assert covered >= 0.898
 
 
+def test_noise_beyond_64_bits_is_refused_with_advice() -> None:
+    assert DiscreteLaplace.for_epsilon(1, Fraction(1, 2**46)).scale == 2**46
+    with pytest.raises(Refused) as refusal:
+        DiscreteLaplace.for_epsilon(1, Fraction(1, 2**46 + 1))
+    assert refusal.value.code == "noise_too_large"
+
+
 def test_impossible_parameters_are_refused() -> None:
     for build in (
         lambda: DiscreteLaplace(-1, Fraction(1)),
         lambda: DiscreteLaplace(1, Fraction(0)),
         lambda: DiscreteLaplace.for_epsilon(0, Fraction(1)),
         lambda: DiscreteLaplace.for_epsilon(1, Fraction(0)),
-        lambda: DiscreteLaplace.for_epsilon(1, Fraction(1, 2**47)),
         lambda: DiscreteLaplace(1, Fraction(1)).tail(-1),
     ):
         with pytest.raises(InvariantBroken):
