@@ -10,7 +10,7 @@ from fractions import Fraction
 from obverse.core.bounds import UNBOUNDED, Bounds, Categories, Interval, Unbounded
 from obverse.core.types import Type, Value, date_of, days, micros, moment_of
 
-DOMAIN_MAX = 100_000  # values that one key may have
+DOMAIN_MAX = 1 << 20  # values that one key may have
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +36,23 @@ class Finished:
 
 def finish(released: Released, costed: CostedPlan) -> Finished:
     """Post-processing alone: a function of released integers and public figures."""
+    with collector_paused():
+        return _finish(released, costed)
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """A million row tuples hold no cycles; looking for some would take as long as making them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _finish(released: Released, costed: CostedPlan) -> Finished:
     work = _Work(costed, _noisy(released, costed))
     question = costed.annotated.limited.question
     columns = work.columns()
@@ -164,5 +184,5 @@ def _bars(ends: Ends | None, column: Column, keep: NDArray[np.intp], kind: Type)
     known = np.isfinite(low) & np.isfinite(high) & ~column.null[keep]
     if kind is Type.INTEGER:
         low, high = np.where(known, low, 0).astype(np.int64), np.where(known, high, 0).astype(np.int64)
-    pairs = zip(low.tolist(), high.tolist())
-    return [pair if ok else None for pair, ok in zip(pairs, known.tolist())]
+    pairs: list[Bar] = list(zip(low.tolist(), high.tolist()))
+    return pairs if known.all() else [pair if ok else None for pair, ok in zip(pairs, known.tolist())]

@@ -30,7 +30,9 @@ def randomize(exact: Exact[Columns], costed: CostedPlan, rng: Rng) -> Released:
     cells = costed.annotated.limited.setting.cells
     place = columns["k"]
     invariant(place.dtype.kind == "i" and (len(place) == 0 or (place.min() >= 0 and place.max() < cells)), "cell index")
-    invariant(len(np.unique(place)) == len(place), "a cell stands twice")
+    seen = np.zeros(cells, dtype=bool)
+    seen[place] = True
+    invariant(int(seen.sum()) == len(place), "a cell stands twice")
     released = []
     for i, mechanism in enumerate(costed.mechanisms):
         sums = columns[f"m{i}"]
