@@ -22,65 +22,81 @@ AGGREGATES: dict[type[exp.Expression], str] = {
 
 def resolve_public(tree: exp.Select, table: Table, alias: str, clock: Clock) -> PublicQuestion:
     """The exact question that the tree asks of a public table."""
-    visible = {c.name: column_facts(c) for c in table.columns.values() if not c.hidden}
+    return _Public(tree, table, alias, clock).question()
 
-    def column(node: exp.Column) -> Expr:
-        if node.args.get("table") and folded(node.args["table"]) != alias:
+
+class _Public:
+    """A question about one public table, resolved clause by clause."""
+
+    def __init__(self, tree: exp.Select, table: Table, alias: str, clock: Clock) -> None:
+        self.tree, self.table, self.alias = tree, table, alias
+        self.visible = {c.name: column_facts(c) for c in table.columns.values() if not c.hidden}
+        self.aliases = {folded(e.args["alias"]): e.this for e in tree.expressions if isinstance(e, exp.Alias)}
+        self.plain = Scalars(self.column, clock)
+        self.full = Scalars(self.column, clock, self.aggregate)
+
+    def question(self) -> PublicQuestion:
+        tree = self.tree
+        outputs = tuple(o for node in tree.expressions for o in self.outputs(node))
+        groups = self.groups(outputs)
+        if tree.args.get("group") or any(aggregates_in(o.expr) for o in outputs):
+            _check_grouped(outputs, groups)
+        order = tuple(
+            Order(self.meant(o.this, outputs), bool(o.args.get("desc")), bool(o.args.get("nulls_first")))
+            for o in (tree.args["order"].expressions if tree.args.get("order") else ())
+        )
+        return PublicQuestion(
+            self.table.name,
+            self.plain(tree.args["where"].this) if tree.args.get("where") else None,
+            groups,
+            outputs,
+            tuple(o.expr.facts.type for o in outputs),
+            self.full(tree.args["having"].this) if tree.args.get("having") else None,
+            order,
+            whole_number(tree.args.get("limit")),
+            whole_number(tree.args.get("offset")) or 0,
+            bool(tree.args.get("distinct")),
+        )
+
+    def column(self, node: exp.Column) -> Expr:
+        if node.args.get("table") and folded(node.args["table"]) != self.alias:
             raise refuse("undeclared_column", node, node.sql(dialect="duckdb"))
-        name = by_name(node.this, visible)
-        if name is None:
-            aliased = aliases.get(folded(node.this)) if isinstance(node.this, exp.Identifier) else None
-            if aliased is None:
-                raise refuse("undeclared_column", node, node.name)
-            return full(aliased)
-        return Ref(name, visible[name])
+        name = by_name(node.this, self.visible)
+        if name is not None:
+            return Ref(name, self.visible[name])
+        aliased = self.aliases.get(folded(node.this)) if isinstance(node.this, exp.Identifier) else None
+        if aliased is None:
+            raise refuse("undeclared_column", node, node.name)
+        return self.full(aliased)
 
-    def aggregate(node: exp.Expression) -> Expr:
+    def aggregate(self, node: exp.Expression) -> Expr:
         if type(node) not in AGGREGATES:
             raise refuse("aggregate", node, node.key.upper())
-        return public_aggregate(node, plain)
+        return public_aggregate(node, self.plain)
 
-    aliases = {folded(e.args["alias"]): e.this for e in tree.expressions if isinstance(e, exp.Alias)}
-    plain, full = Scalars(column, clock), Scalars(column, clock, aggregate)
-    outputs: list[Output] = []
-    for node in tree.expressions:
+    def outputs(self, node: exp.Expression) -> list[Output]:
         inner = node.this if isinstance(node, exp.Alias) else node
         if isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)):
-            if inner.args.get("except_") or inner.args.get("replace") or inner.args.get("rename"):
+            star = inner if isinstance(inner, exp.Star) else inner.this
+            if any(star.args.get(form) for form in ("except_", "replace", "rename")):
                 raise refuse("clause", node, "this form of *")
-            outputs += [Output(name, Ref(name, facts)) for name, facts in visible.items()]
-        else:
-            outputs.append(
-                Output(folded(node.args["alias"]) if isinstance(node, exp.Alias) else output_name(inner), full(inner))
-            )
+            return [Output(name, Ref(name, facts)) for name, facts in self.visible.items()]
+        name = folded(node.args["alias"]) if isinstance(node, exp.Alias) else output_name(inner)
+        return [Output(name, self.full(inner))]
 
-    def meant(node: exp.Expression) -> Expr:
+    def groups(self, outputs: tuple[Output, ...]) -> tuple[Expr, ...]:
+        group = self.tree.args.get("group")
+        if group is None:
+            return ()
+        if any(group.args.get(form) for form in ("all", "rollup", "cube", "grouping_sets", "totals")):
+            raise refuse("clause", group, "this form of GROUP BY")
+        return tuple(self.meant(g, outputs) for g in group.expressions)
+
+    def meant(self, node: exp.Expression, outputs: tuple[Output, ...]) -> Expr:
+        """What an ordinal stands for, or the expression itself."""
         if isinstance(node, exp.Literal) and str(node.this).isdigit() and 1 <= int(node.this) <= len(outputs):
             return outputs[int(node.this) - 1].expr
-        return full(node)
-
-    group = tree.args.get("group")
-    if group is not None and any(group.args.get(c) for c in ("all", "rollup", "cube", "grouping_sets", "totals")):
-        raise refuse("clause", group, "this form of GROUP BY")
-    groups = tuple(meant(g) for g in group.expressions) if group is not None else ()
-    order = tuple(
-        Order(meant(o.this), bool(o.args.get("desc")), bool(o.args.get("nulls_first")))
-        for o in (tree.args["order"].expressions if tree.args.get("order") else ())
-    )
-    if group is not None or any(map(aggregates_in, (o.expr for o in outputs))):
-        _check_grouped(outputs, groups)
-    return PublicQuestion(
-        table.name,
-        plain(tree.args["where"].this) if tree.args.get("where") else None,
-        groups,
-        tuple(outputs),
-        tuple(o.expr.facts.type for o in outputs),
-        full(tree.args["having"].this) if tree.args.get("having") else None,
-        order,
-        whole_number(tree.args.get("limit")),
-        whole_number(tree.args.get("offset")) or 0,
-        bool(tree.args.get("distinct")),
-    )
+        return self.full(node)
 
 
 def public_aggregate(node: exp.Expression, plain: Scalars) -> Expr:
@@ -101,7 +117,7 @@ def aggregates_in(expr: Expr) -> bool:
     return "public_" in canonical(expr)
 
 
-def _check_grouped(outputs: list[Output], groups: tuple[Expr, ...]) -> None:
+def _check_grouped(outputs: tuple[Output, ...], groups: tuple[Expr, ...]) -> None:
     known = {canonical(g) for g in groups}
     for output in outputs:
         if not _grouped(output.expr, known):

@@ -1,0 +1,67 @@
+"""Constants of the text: the values they denote, and how one is read as the other side's type."""
+
+from __future__ import annotations
+
+from sqlglot import expressions as exp
+
+from obverse.core.errors import Refused
+from obverse.core.types import INT64_MAX, INT64_MIN, Type, Value
+from obverse.plan.expressions import Expr, Literal, literal, null_of
+from obverse.plan.functions import BY_NAME
+from obverse.sql.parse import span_of
+
+
+def typed_constant(value: Value, kind: Type) -> Expr:
+    if value is None or (isinstance(value, float) and value - value != 0):
+        return null_of(kind)
+    if kind is Type.DOUBLE and isinstance(value, int):
+        value = float(value)
+    return literal(value)
+
+
+def constant(node: exp.Expression) -> Literal:
+    """A literal of the text as the value it denotes."""
+    if isinstance(node, exp.Null):
+        return null_of(Type.TEXT)
+    if isinstance(node, exp.Boolean):
+        return literal(bool(node.this))
+    text = str(node.this)
+    if node.args.get("is_string"):
+        if "\0" in text:
+            raise Refused("parse_error", "a text holds no zero byte.", span=span_of(node))
+        return literal(text)
+    try:
+        number: int | float = int(text)
+    except ValueError:
+        number = float(text)
+    if isinstance(number, int) and not INT64_MIN <= number <= INT64_MAX:
+        number = float(number) if abs(number) < 10**308 else float("inf")
+    if isinstance(number, float) and number - number != 0:
+        raise Refused("bad_parameter", "this number is too large.", fix="write a smaller number.", span=span_of(node))
+    return literal(number)
+
+
+def coerce(name: str, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    """Read a text constant as the other side's type, and a number beside text as text; one rule for all engines."""
+    if isinstance(b, Literal) and b.facts.type is not a.facts.type:
+        return a, _read_as(b, a.facts.type)
+    if isinstance(a, Literal) and a.facts.type is not b.facts.type:
+        return _read_as(a, b.facts.type), b
+    return a, b
+
+
+def _read_as(constant: Literal, kind: Type) -> Expr:
+    value = constant.value
+    if value is None:
+        return null_of(kind)
+    numeric = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if numeric and kind in (Type.INTEGER, Type.DOUBLE):
+        return constant
+    if not isinstance(value, str) and not (numeric and kind in (Type.TEXT, Type.BOOLEAN)):
+        return constant
+    if isinstance(value, str) and kind is Type.INTEGER:
+        kind = Type.INTEGER if value.strip().lstrip("+-").isdigit() else Type.DOUBLE
+    read = BY_NAME[f"to_{kind.value}"].reference(value)
+    if read is None:
+        raise Refused("type_error", f"this text cannot be read as {kind.value}.", fix=f"write a {kind.value}.")
+    return literal(read)
