@@ -98,10 +98,8 @@ def _on_grid(grid: Grid, value: str, d: DuckDB, *, whole: bool, finite: bool) ->
         scaled += f" / {d.literal(grid.divisor, Type.DOUBLE)}" if grid.divisor != 1.0 else ""
         inside = d.round_to_integer(scaled, small=max(abs(grid.first), abs(grid.last)) < 2**31 - 1)
     above = f"{value} > {high}" + (f" AND {d.is_finite(value)}" if finite else "")
-    return (
-        f"CASE WHEN {value} BETWEEN {low} AND {high} THEN {inside}"
-        f" WHEN {value} < {low} THEN {grid.first} WHEN {above} THEN {grid.last} END"
-    )
+    outside = f"CASE WHEN {value} < {low} THEN {grid.first} WHEN {above} THEN {grid.last} END"
+    return f"CASE WHEN {value} >= {low} AND {value} <= {high} THEN {inside} ELSE {outside} END"
 
 
 def key_number(value: object) -> int:

@@ -29,7 +29,7 @@ from obverse.plan.explain import plan_text
 from obverse.plan.finish import Finished
 from obverse.plan.public import emit_public
 from obverse.plan.question import PublicQuestion
-from obverse.session.ask import TIMEOUT_S, Asked, Debit, ask
+from obverse.session.ask import TIMEOUT_S, Asked, Debit, Door, ask
 from obverse.session.claims import claim_of
 from obverse.session.explained import Explained, explain_public, explain_question
 from obverse.session.opening import Project, load_project, open_ledger
@@ -53,11 +53,12 @@ class Session:
         dataset: str = "none",
         close: Callable[[], None] = lambda: None,
         rng: Rng | None = None,
+        door: Door = ask,
     ) -> None:
         self.catalog: Catalog = project.catalog
         self.engine: Engine = project.engine
         self._ledger, self._version, self._close = ledger, version, close
-        self._rng = rng if rng is not None else Rng()
+        self._rng, self._door = rng if rng is not None else Rng(), door
         self.analyst, self.purpose = _who(self.catalog, analyst, purpose)
         self._scope = Scope(dataset, self.analyst, self.purpose)
         self.started: Callable[[Receipt], None] = lambda receipt: None
@@ -89,7 +90,7 @@ class Session:
             return self._public(question)
         planned = plan(sql, question, self.catalog, Wish(epsilon, delta, within, confidence))
         loss = planned.costed.loss
-        stored, again = ask(
+        stored, again = self._door(
             (self._asked(planned),), self._debit((planned,), loss, key), engine=self.engine, ledger=self.ledger, rng=self._rng,
             started=self.started,
         )  # fmt: skip
@@ -114,7 +115,7 @@ class Session:
         if not planned:
             raise Refused("parse_error", "the batch holds no question.", fix="write one SELECT, then ; and the next.")
         loss = self.batch_loss(planned, parameters.delta(exact(delta)) if delta is not None else self.catalog.delta)
-        stored, again = ask(
+        stored, again = self._door(
             tuple(self._asked(p, loss) for p in planned), self._debit(tuple(planned), loss, key, "batch"), engine=self.engine,
             ledger=self.ledger, rng=self._rng, join=_joined, started=self.started,
         )  # fmt: skip

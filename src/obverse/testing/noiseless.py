@@ -1,0 +1,125 @@
+"""The product without its noise, for tests: what an answer would be if every mechanism were at its zero-noise limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any
+
+from obverse.core.errors import Refused
+from obverse.testing.identity import Identity
+
+if TYPE_CHECKING:
+    from obverse.catalog.model import Catalog
+    from obverse.core.ledger import Receipt
+    from obverse.plan.finish import Finished
+    from obverse.session.ask import Asked, Debit
+    from obverse.session.session import Session
+
+SENTENCE = (
+    "No privacy: this is the exact answer over synthetic tables, given by the test harness. It protects nobody, "
+    "costs nothing and must not be released."
+)
+
+
+def noiseless(
+    project: Path | str, limits: EllipsisType | None = ..., *, analyst: str = "", purpose: str = ""
+) -> Session:
+    """A session whose answers carry no noise, over tables that our generators signed; anything else is refused.
+
+    The ledger is in memory and nothing is charged. Clamps, the grid and contribution limits stay as declared;
+    `limits=None` lifts the last: every row that has a unit then counts in full.
+    """
+    from obverse.catalog.load import load
+    from obverse.ledger.memory import MemoryLedger
+    from obverse.session.opening import Project, claimed, load_project
+    from obverse.session.session import Session
+
+    _only_synthetic(load(project))
+    loaded = load_project(Path(project))
+    catalog = loaded.catalog
+    if catalog.unit is None:
+        return Session(loaded, None, analyst=analyst, purpose=purpose)
+    ledger = MemoryLedger("noiseless", claimed(catalog).terms, catalog.budget)
+    asked = Project(lifted(catalog) if limits is None else catalog, loaded.engine)
+    return Session(asked, ledger, analyst=analyst, purpose=purpose, dataset="noiseless", door=open_door(catalog))
+
+
+def open_door(catalog: Catalog) -> Callable[..., tuple[bytes, bool]]:
+    """What stands in for `ask`: the same steps, with the identity in place of each mechanism, and no charge."""
+    from obverse.core.loss import NO_LOSS
+    from obverse.session.ask import charged
+
+    def door(
+        questions: tuple[Asked, ...],
+        debit: Debit,
+        *,
+        join: Callable[[list[bytes]], bytes] = lambda parts: parts[0],
+        started: Callable[[Receipt], None] = lambda receipt: None,
+        **rest: Any,
+    ) -> tuple[bytes, bool]:
+        bare = tuple(_without_noise(question, catalog) for question in questions)
+        return charged(bare, replace(debit, loss=NO_LOSS), join=join, started=started, **rest)
+
+    return door
+
+
+def lifted(catalog: Catalog) -> Catalog:
+    """The catalog as if each row were its own unit, so that terms keep the finest grid and no total is cut.
+
+    A huge cap would not do: a term times its cap must fit 32 bits, so it would coarsen the grid. The engine's text is
+    still printed from the declared catalog, so rows without a unit stay left out.
+    """
+    from obverse.core.units import KeyPath
+
+    tables = {
+        name: table if table.public else replace(table, unit=KeyPath(name, None), limits=None)
+        for name, table in catalog.tables.items()
+    }
+    return replace(catalog, tables=tables)
+
+
+def _without_noise(question: Asked, catalog: Catalog) -> Asked:
+    from obverse.plan.emit import emit
+    from obverse.session.ask import Asked
+
+    costed = question.costed
+    sql = emit(costed.annotated.limited.root, catalog, catalog.engine.get("kind", "duckdb"))
+    bare = replace(costed, mechanisms=tuple(Identity() for _ in costed.mechanisms))
+    return Asked(bare, sql, _unclaimed(question.seal))
+
+
+def _unclaimed(seal: Callable[[Finished, Receipt], bytes]) -> Callable[[Finished, Receipt], bytes]:
+    """The same bytes with a claim that claims nothing."""
+    from obverse.plan.answer import Answer, Price, Remaining
+
+    def sealed(finished: Finished, receipt: Receipt) -> bytes:
+        answer = Answer.from_bytes(seal(finished, receipt), Remaining(1.0, None, None))
+        claim = replace(
+            answer.claim,
+            epsilon="infinity",
+            delta="1",
+            mechanisms=(Identity.name,),
+            belief="An attacker may come to believe anything with certainty.",
+            sentence=SENTENCE,
+        )
+        return replace(answer, claim=claim, price=Price("0", "0", 0.0, False)).to_bytes()
+
+    return sealed
+
+
+def _only_synthetic(catalog: Catalog) -> None:
+    """Each table must be a file that one of our generators signed, with the content that it has now."""
+    from obverse.sample.manifest import FILE_NAME, matches
+
+    for table in catalog.tables.values():
+        path = table.source.path
+        if path is None or not matches(path.parent / FILE_NAME, [path]):
+            raise Refused(
+                "not_synthetic",
+                f"table {table.name} is not known to be synthetic, so it is not opened without noise.",
+                why=f"no {FILE_NAME} beside it lists this file with its present content.",
+                fix="Use the sample of `obverse demo`, or make the tables with obverse.testing.synthetic.",
+            )

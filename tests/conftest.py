@@ -1,0 +1,22 @@
+"""Every test has a home of its own, so that no test spends another's budget or writes into the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+HOME = "OBVERSE_HOME"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def home_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """For fixtures that outlive a test; also what keeps the user's own home out of reach."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(HOME, str(tmp_path_factory.mktemp("home_of_the_run")))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def home_of_the_test(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(HOME, str(tmp_path_factory.mktemp("home")))
