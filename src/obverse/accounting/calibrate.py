@@ -29,6 +29,8 @@ def least_noise(
         return charge.amount <= target.amount and charge.delta <= target.delta
 
     low, high = _bracket(serves, start)
+    if low == 0:
+        return high
     while high - low > high / 2**bits:
         middle = (low + high) / 2
         low, high = (low, middle) if serves(middle) else (middle, high)
@@ -60,12 +62,16 @@ def least_epsilon(target_half_width: Fraction, half_width_at: Callable[[Fraction
     while high - low > high / 10**8:
         middle = (low + high) / 2
         low, high = (low, middle) if serves(middle) else (middle, high)
+    for digits in range(1, 7):  # the shortest decimal that the search cannot tell from its result
+        rounded = digits_up(low, digits)
+        if low < rounded <= high and serves(rounded):
+            return rounded
     rounded = digits_up(high, 6)
     return rounded if serves(rounded) else high
 
 
 def _bracket(serves: Callable[[Fraction], bool], start: Fraction) -> tuple[Fraction, Fraction]:
-    """(low, high) within a factor of two, where high serves and low does not."""
+    """(low, high) within a factor of two, where high serves and low does not; low is 0 when everything serves."""
     scale = start
     if serves(scale):
         for _ in range(_DOUBLINGS):

@@ -17,6 +17,23 @@ class Span:
         before = text[: self.start]
         return before.count("\n") + 1, self.start - (before.rfind("\n") + 1) + 1
 
+    def closed(self, text: str) -> Span:
+        """The span with the parentheses that it opens; a parser remembers where names stand, not what closes them."""
+        open_ = 0
+        quote = ""
+        for c in text[self.start : self.end]:
+            if quote or c in "'\"":
+                quote = "" if c == quote else quote or c
+            else:
+                open_ += (c == "(") - (c == ")" and open_ > 0)
+        end = self.end
+        while open_ > 0:
+            rest = text[end:].lstrip()
+            if not rest.startswith(")"):
+                return self
+            end, open_ = len(text) - len(rest) + 1, open_ - 1
+        return Span(self.start, end)
+
     def underline(self, text: str) -> str:
         """The line of the text that holds the span, with carets below it."""
         begin = text.rfind("\n", 0, self.start) + 1
@@ -57,6 +74,7 @@ class ObverseError(Exception):
     def located(self, text: str) -> ObverseError:
         """The same error, knowing the text that its span points into."""
         self.text = text
+        self.span = None if self.span is None else self.span.closed(text)
         return self
 
     def __str__(self) -> str:

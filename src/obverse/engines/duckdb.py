@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
 from obverse.catalog.model import Catalog, Source, Table
@@ -52,31 +54,23 @@ class DuckDBEngine:
 
     def _fetch(self, sql: str, timeout_s: float) -> dict[str, Any]:
         cursor = self._connection.cursor()
-        timer = threading.Timer(timeout_s, cursor.interrupt)
-        timer.daemon = True
-        timer.start()
         try:
-            fetched: dict[str, Any] = cursor.execute(sql).fetchnumpy()
+            fetched: dict[str, Any] = stoppable(lambda: cursor.execute(sql).fetchnumpy(), cursor.interrupt, timeout_s)
             return fetched
         except (self._duckdb.Error, RuntimeError, MemoryError):
             raise Failed("engine_failure", FAILURE, fix="ask the curator, naming the receipt.", charged=True) from None
         finally:
-            timer.cancel()
             cursor.close()
 
     def run_public(self, sql: str, *, timeout_s: float) -> PublicRows:
         cursor = self._connection.cursor()
-        timer = threading.Timer(timeout_s, cursor.interrupt)
-        timer.daemon = True
-        timer.start()
         try:
-            rows = cursor.execute(sql).fetchall()
+            rows = stoppable(lambda: cursor.execute(sql).fetchall(), cursor.interrupt, timeout_s)
             names = tuple(d[0] for d in cursor.description or ())
             return PublicRows(names, tuple(rows))
         except self._duckdb.Error:
             raise Refused("engine_failure", FAILURE, why="only public tables were read; nothing was spent.") from None
         finally:
-            timer.cancel()
             cursor.close()
 
     def close(self) -> None:
@@ -122,11 +116,33 @@ class DuckDBEngine:
         paths = [str(t.source.path) for t in catalog.tables.values() if t.source.path is not None]
         listed = ", ".join(text(p) for p in paths)
         for statement in (
+            "SET disabled_optimizers = 'type_pushdown'",  # it makes a TRY_CAST over CSV drop the row, where NULL is meant
             f"SET allowed_paths = [{listed}]",
             "SET enable_external_access = false",
             "SET lock_configuration = true",
         ):
             self._connection.execute(statement)
+
+
+def stoppable(work: Callable[[], Any], stop: Callable[[], None], timeout_s: float) -> Any:
+    """Work in a thread of its own: one that is inside DuckDB hears neither Ctrl-C nor the clock before the query ends."""
+    done: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:
+            done.set_exception(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        wait((done,), timeout_s)
+    finally:
+        while not done.done():  # out of time, or interrupted
+            stop()
+            thread.join(0.05)
+    return done.result()
 
 
 def unreadable(table: Table) -> CatalogError:
@@ -138,18 +154,28 @@ def unreadable(table: Table) -> CatalogError:
 def header_of(source: Source) -> list[str]:
     """The column names of a CSV file: its first line, or column0, column1 ... without one."""
     assert source.path is not None
-    with source.path.open(newline="", encoding="utf-8-sig") as file:
-        first = next(csv.reader(file, delimiter=source.delimiter), [])
+    opening = gzip.open if source.path.suffix == ".gz" else open
+    try:
+        with opening(source.path, "rt", newline="", encoding="utf-8-sig") as file:
+            first = next(csv.reader(file, delimiter=source.delimiter), [])
+    except (OSError, UnicodeDecodeError, csv.Error):
+        message = "the header line of this CSV file cannot be read"
+        raise CatalogError("source_unreadable", message, place=str(source.path), fix="Save it as UTF-8 text.") from None
     return first if source.header else [f"column{i}" for i in range(len(first))]
 
 
 def private_csv(source: Source, path: str) -> str:
-    """All columns as text, no sniffing: no row can change how others are read. Broken lines are left out."""
+    """All columns as text, no sniffing, and no line that makes the reader raise: broken ones are left out or padded.
+
+    By one thread and not strictly, since DuckDB's parallel and strict readers stop at a line break inside quotes or at
+    a lone carriage return, which one row alone can bring about.
+    """
     names = header_of(source)
     columns = ", ".join(f"{text(n)}: 'VARCHAR'" for n in names)
     return (
         f"read_csv({path}, auto_detect = false, header = {str(source.header).lower()}, delim = {text(source.delimiter)}, "
-        f"quote = '\"', escape = '\"', columns = {{{columns}}}, ignore_errors = true, null_padding = true)"
+        f"quote = '\"', escape = '\"', columns = {{{columns}}}, ignore_errors = true, null_padding = true, "
+        "parallel = false, strict_mode = false)"
     )
 
 

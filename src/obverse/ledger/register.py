@@ -63,9 +63,13 @@ def open_dataset(
         anchored = registry.anchored(dataset.ledger_id)
     step("register: committed")
     ledger = SqliteLedger(dataset.ledger, home.anchor(dataset.ledger_id), clock=clock, step=step)
-    if anchored is not None and anchored.count == 0:
-        ledger.create(dataset.ledger_id, dataset.id, dataset.terms, anchored.budget)
-    ledger.adopt()
+    try:
+        if anchored is not None and anchored.count == 0:
+            ledger.create(dataset.ledger_id, dataset.id, dataset.terms, anchored.budget)
+        ledger.adopt()
+    except BaseException:
+        ledger.close()
+        raise
     return Opened(dataset, ledger, shared=dataset.ledger != claimed.path)
 
 

@@ -178,6 +178,8 @@ def translated(shape: Shape, path: Path) -> Iterator[None]:
             raise _error("ledger_busy", path, "another process held the file for too long") from None
         code = shape.code_damaged if primary in _DAMAGED else shape.code_unwritable
         raise _error(code, path, f"SQLite says: {error}") from None
+    except UnicodeError:
+        raise _error(shape.code_damaged, path, "the file's own text cannot be read") from None
 
 
 def upgrade(connection: sqlite3.Connection, shape: Shape, path: Path) -> None:

@@ -115,7 +115,9 @@ def _line(held: dict[str, Any]) -> str:
 def _read_only(path: Path) -> sqlite3.Connection:
     if not path.exists():
         raise Refused("no_such_file", "there is no such file", place=str(path))
-    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_S)
+    alone = not path.with_name(path.name + "-wal").exists()  # then SQLite need not make a log beside it
+    options = "mode=ro&immutable=1" if alone else "mode=ro"
+    return sqlite3.connect(f"{path.resolve().as_uri()}?{options}", uri=True, timeout=BUSY_S)
 
 
 def _absent(target: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from obverse.core.claim import Claim
 from obverse.core.errors import Refused
 from obverse.core.types import Type, Value
+from obverse.plan import shown
 
 VERSION = 1
 Row = tuple[Value, ...]
@@ -131,6 +132,30 @@ class Answer:
     def from_store(self) -> Answer:
         """The same answer, marked as given again for nothing."""
         return replace(self, price=self.price._replace(stored=True))
+
+    def to_arrow(self) -> Any:
+        """A pyarrow.Table: values, then the ends of their noise intervals as `name_low` and `name_high`."""
+        return shown.to_arrow(self)
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame with the same columns as `to_arrow`."""
+        return shown.to_pandas(self)
+
+    def to_polars(self) -> Any:
+        """A polars.DataFrame with the same columns as `to_arrow`."""
+        return shown.to_polars(self)
+
+    def plot(self) -> Any:
+        """An altair.Chart: bars of the first column of numbers, with their noise intervals."""
+        from obverse.plan.chart import chart
+
+        return chart(self)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        return shown.html(self)
 
 
 def _plain(value: Value) -> Any:

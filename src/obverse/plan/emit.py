@@ -14,6 +14,7 @@ from obverse.plan.dialects.duckdb import DIALECTS, DuckDB
 from obverse.plan.expressions import Expr, Ref, refs
 from obverse.plan.measure import WEIGHT_BITS, Measure, unit_range
 from obverse.plan.nodes import Aggregate, Filter, Key, Relation, Scan, Shape, scan_of
+from obverse.plan.rules.scan import column_facts
 
 SATURATED = 2**62
 CASE_MAX = 64  # keys printed as a CASE; longer lists are joined
@@ -172,7 +173,8 @@ def clamps_itself(expr: Expr | None, measure: Measure, table: Table) -> bool:
     if not isinstance(expr, Ref) or measure.term.grid is None:
         return False
     column = table.columns[expr.name]
-    return column.nullable and column.bounds == expr.facts.bounds and not isinstance(column.bounds, Categories)
+    same = column_facts(column).bounds == expr.facts.bounds
+    return column.nullable and same and not isinstance(column.bounds, Categories)
 
 
 def conditions(relation: Relation, table: Table, columns: Mapping[str, str], d: DuckDB) -> list[str]:
@@ -190,24 +192,24 @@ def conditions(relation: Relation, table: Table, columns: Mapping[str, str], d: 
 
 
 def unit_source(table: Table, catalog: Catalog, d: DuckDB) -> tuple[str, str | None]:
-    """FROM text and the unit's column; longer paths join a map from key to the one unit it belongs to."""
+    """FROM text and the unit, read as its declared type; longer paths join a map from key to the one unit it belongs to."""
     source = f"{d.identifier(table.name)} AS t"
     path = table.unit
     invariant(path is not None, "a private table has a unit")
     assert path is not None
     if path.column is None:
         return source, None
-    own = f"t.{d.identifier(path.column)}"
+    own = printing.raw_column(table.columns[path.column], d)
     if len(path.steps) <= 1:
         return source, own
     through, key = path.steps[0]
     inner, unit = unit_source(catalog.tables[through], catalog, d)
-    text = d.cast(f"t.{d.identifier(key)}", Type.TEXT)
+    there = printing.raw_column(catalog.tables[through].columns[key], d)
     mapping = (
-        f"(SELECT {text} AS key, MIN({unit}) AS u FROM {inner} WHERE {unit} IS NOT NULL AND {text} IS NOT NULL"
-        f" GROUP BY {text} HAVING MIN({unit}) = MAX({unit}))"
+        f"(SELECT {there} AS key, MIN({unit}) AS u FROM {inner} WHERE {unit} IS NOT NULL AND {there} IS NOT NULL"
+        f" GROUP BY {there} HAVING MIN({unit}) = MAX({unit}))"
     )
-    return f"{source} JOIN {mapping} AS owner ON {d.cast(own, Type.TEXT)} = owner.key", "owner.u"
+    return f"{source} JOIN {mapping} AS owner ON {own} = owner.key", "owner.u"
 
 
 def key_index(key: Key, value: str, alias: str, d: DuckDB) -> tuple[str, str]:

@@ -61,7 +61,7 @@ def literal(value: Value) -> Literal:
 
 
 def null_of(kind: Type) -> Literal:
-    return Literal(None, ColumnFacts(kind, nullable=True, bounds=empty_bounds(kind)))
+    return Literal(None, ColumnFacts(kind, nullable=True, bounds=Categories(())))
 
 
 def empty_bounds(kind: Type) -> Bounds:
@@ -112,6 +112,15 @@ def from_number(number: Fraction, kind: Type) -> Value:
             return float(number)
 
 
+def as_kind(value: Value, kind: Type) -> Value:
+    """A value read as a wider type: an integer as a double, a date as its midnight; any other as it is."""
+    if kind is Type.DOUBLE and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if kind is Type.TIMESTAMP and isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        return dt.datetime(value.year, value.month, value.day)
+    return value
+
+
 def point(value: Value) -> Bounds:
     number = as_number(value)
     return Categories((value,)) if number is None else Interval(number, number)
@@ -135,6 +144,8 @@ def number_bounds(facts: ColumnFacts) -> Interval | None:
             numbers = [as_number(v) for v in values]
             known = [n for n in numbers if n is not None]
             return Interval(min(known), max(known)) if len(known) == len(numbers) else None
+        case Categories() if facts.type.numeric:
+            return Interval(Fraction(0), Fraction(0))  # no value at all: any bounds hold
         case _:
             return None
 

@@ -12,11 +12,12 @@ from obverse.core.numbers import log2_ceil
 from obverse.core.sensitivity import Sensitivity
 from obverse.core.types import Type
 from obverse.plan.expressions import Expr, canonical, number_bounds
-from obverse.plan.functions.rounding import half_away
 
 TERM_BITS = 32  # a term times its row cap stays below 2**32
 GRID_BITS = 30  # resolution of values without a declared grid, relative to their magnitude
+EXPONENT_MAX = 960  # a step lies between 2**-960 and 2**960, so that it and its parts are doubles
 WEIGHT_BITS = 30  # precision of a unit's weight
+MAGNITUDE_MIN, MAGNITUDE_MAX = Fraction(1, 2**300), Fraction(2**300)  # so that sums of squares stay finite doubles
 SPARE_BITS = 36  # a weighted term with its fractional bits stays below 2**36
 
 TermKind = Literal["count", "sum", "squares"]
@@ -24,7 +25,7 @@ TermKind = Literal["count", "sum", "squares"]
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """How a bounded number becomes an integer: clamp to [lo, hi], divide by step, round half away, subtract centre."""
+    """How a bounded number becomes an integer: clamp to [lo, hi], divide by step, round half to even, subtract centre."""
 
     lo: float | int
     hi: float | int
@@ -108,6 +109,8 @@ def grid_of(expr: Expr, rows: int, *, centred: bool) -> Grid:
     whole = expr.facts.type is Type.INTEGER
     step = expr.facts.step if expr.facts.step is not None else Fraction(2) ** _default_exponent(bounds)
     step *= Fraction(2) ** max(0, log2_ceil(max(bounds.magnitude / step, Fraction(1)) * rows) - TERM_BITS + 1)
+    if max(step.numerator, step.denominator) > 1 << EXPONENT_MAX:
+        step = Fraction(2) ** max(log2_ceil(step), -EXPONENT_MAX)  # the constants that it is printed with are doubles
     if whole:
         lo: float | int = -((-bounds.lo.numerator) // bounds.lo.denominator)
         hi: float | int = bounds.hi.numerator // bounds.hi.denominator
@@ -123,7 +126,7 @@ def grid_of(expr: Expr, rows: int, *, centred: bool) -> Grid:
 def bounded(expr: Expr) -> Interval:
     """The argument's bounds, or a refusal that says how to give them."""
     bounds = number_bounds(expr.facts) if expr.facts.type.numeric else None
-    if bounds is None:
+    if bounds is None or not (bounds.magnitude == 0 or MAGNITUDE_MIN <= bounds.magnitude <= MAGNITUDE_MAX):
         raise Refused(
             "no_bounds",
             "this needs a number with known bounds, and none can be derived for it.",
@@ -140,7 +143,7 @@ def _default_exponent(bounds: Interval) -> int:
 def _on_grid(x: float | int, factor: float, divisor: float, whole: bool) -> int:
     if whole and factor == divisor == 1.0:
         return int(x)
-    return int(half_away(float(x) * factor / divisor))
+    return round(float(x) * factor / divisor)  # halves to even, as engines cast doubles to integers
 
 
 def sum_term(expr: Expr, rows: int, *, centred: bool = False) -> Term:

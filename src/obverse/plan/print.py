@@ -39,9 +39,9 @@ def enforced(column: Column, d: DuckDB) -> str:
         case Interval(lo, hi):
             low = d.literal(from_number(lo, column.type), column.type)
             high = d.literal(from_number(hi, column.type), column.type)
-            above = f"{raw} > {high}" + (f" AND {d.is_finite(raw)}" if column.type is Type.DOUBLE else "")
+            finite = f"{d.is_finite(raw)} AND " if column.type is Type.DOUBLE else ""
             inside = f"CASE WHEN {raw} BETWEEN {low} AND {high} THEN {raw}"
-            text = f"{inside} WHEN {raw} < {low} THEN {low} WHEN {above} THEN {high} END"
+            text = f"{inside} WHEN {finite}{raw} < {low} THEN {low} WHEN {finite}{raw} > {high} THEN {high} END"
             return f"COALESCE({text}, {low})" if not column.nullable else f"({text})"
         case Categories(values):
             members = ", ".join(d.literal(v, column.type) for v in values)
@@ -97,8 +97,8 @@ def _on_grid(grid: Grid, value: str, d: DuckDB, *, whole: bool, finite: bool) ->
         scaled += f" * {d.literal(grid.factor, Type.DOUBLE)}" if grid.factor != 1.0 else ""
         scaled += f" / {d.literal(grid.divisor, Type.DOUBLE)}" if grid.divisor != 1.0 else ""
         inside = d.round_to_integer(scaled, small=max(abs(grid.first), abs(grid.last)) < 2**31 - 1)
-    above = f"{value} > {high}" + (f" AND {d.is_finite(value)}" if finite else "")
-    outside = f"CASE WHEN {value} < {low} THEN {grid.first} WHEN {above} THEN {grid.last} END"
+    check = f"{d.is_finite(value)} AND " if finite else ""
+    outside = f"CASE WHEN {check}{value} < {low} THEN {grid.first} WHEN {check}{value} > {high} THEN {grid.last} END"
     return f"CASE WHEN {value} >= {low} AND {value} <= {high} THEN {inside} ELSE {outside} END"
 
 

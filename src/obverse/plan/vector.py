@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from obverse.core.types import Type, Value
 from obverse.plan.expressions import Call, Expr, Literal, Ref
-from obverse.plan.functions import BY_NAME
+from obverse.plan.functions import meaning
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,9 +97,8 @@ FAST: dict[str, Callable[..., Any]] = {
 
 def _slow(expr: Call, args: list[Column], np: Any) -> Column:
     """By the function's reference meaning, once per row: for choices, texts and dates."""
-    meaning = BY_NAME[expr.function].reference
     boxed = [np.where(a.null, None, a.values.astype(object)) for a in args]
-    found = np.frompyfunc(meaning, len(args), 1)(*boxed)
+    found = np.frompyfunc(lambda *values: meaning(expr, values), len(args), 1)(*boxed)
     null = np.equal(found, None).astype(bool)
     kind = expr.facts.type
     filler: Any = {Type.INTEGER: 0, Type.DOUBLE: 0.0, Type.BOOLEAN: False}.get(kind)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sqlglot import expressions as exp
 
-from obverse.sql.parse import refuse
+from obverse.sql.parse import check_parts, refuse
 
 
 def folded(identifier: exp.Identifier) -> str:
@@ -36,6 +36,13 @@ def output_name(node: exp.Expression) -> str:
     return node.sql_name().lower() if isinstance(node, exp.Func) and not isinstance(node, exp.Case | exp.Cast) else "column"
 
 
+def function_name(node: exp.Expression) -> str:
+    """A function as it is called, as far as the parser remembers."""
+    if isinstance(node, exp.Anonymous):
+        return str(node.this)
+    return node.sql_name().lower() if isinstance(node, exp.Func) else node.key.upper()
+
+
 def whole_number(node: exp.Expression | None) -> int | None:
     """The literal of a LIMIT or OFFSET."""
     if node is None:
@@ -45,4 +52,5 @@ def whole_number(node: exp.Expression | None) -> int | None:
         raise refuse("subquery", inner)
     if not isinstance(inner, exp.Literal) or inner.args.get("is_string") or not str(inner.this).isdigit():
         raise refuse("limit", node)
+    check_parts(node)
     return min(int(inner.this), 1 << 40)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 
 import sqlglot
 from sqlglot import expressions as exp
@@ -13,6 +14,11 @@ from obverse.sql.screen import DEPTH_MAX, screen
 from obverse.sql.support import REFUSALS
 
 DIALECT = "duckdb"
+UNDERSTOOD = frozenset(  # parts of syntax nodes that the resolver reads, and those that change nothing here
+    "this expression expressions low high ifs default true false to safe decimals unit table is_string quoted negate "
+    "desc nulls_first big_int ignore_nulls typed is_nvl is_null input_type_preserved".split()
+)
+FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*|/\*.*?\*/)*([A-Za-z]+)", re.DOTALL)
 
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
@@ -31,6 +37,13 @@ def span_of(node: exp.Expression | None) -> Span | None:
     return Span(min(e[0] for e in ends), max(e[1] for e in ends)) if ends else None
 
 
+def check_parts(node: exp.Expression) -> None:
+    """Refuse a node that carries a part which nobody reads: what is half understood would be answered wrongly."""
+    for part, value in node.args.items():
+        if value and part not in UNDERSTOOD:
+            raise refuse("expression", node, part.strip("_").replace("_", " ").upper())
+
+
 def parse(text: str) -> exp.Select:
     """The one SELECT of the text, or a refusal that says where and why not."""
     screen(text)
@@ -47,10 +60,10 @@ def parse(text: str) -> exp.Select:
         raise Refused("parse_error", "the question is empty.", fix="write SELECT COUNT(*) FROM table.")
     if len(statements) > 1:
         raise refuse("second_statement", statements[1])
-    return _select(statements[0])
+    return _select(statements[0], text)
 
 
-def _select(tree: exp.Expression) -> exp.Select:
+def _select(tree: exp.Expression, text: str) -> exp.Select:
     _check_depth(tree)
     with_ = tree.args.get("with_")
     if with_ is not None:
@@ -58,9 +71,10 @@ def _select(tree: exp.Expression) -> exp.Select:
     if isinstance(tree, exp.SetOperation):
         raise refuse("set_operation", None, tree.key.upper())
     if isinstance(tree, exp.Subquery):
-        return _select(tree.this)
+        return _select(tree.this, text)
     if not isinstance(tree, exp.Select):
-        raise refuse("statement", tree, tree.key.upper())
+        word = FIRST_WORD.match(text)
+        raise refuse("statement", tree, word.group(1).upper() if word else "this")
     return tree
 
 

@@ -19,8 +19,8 @@ from obverse.plan.question import AggregateCall, Order, Output, PublicQuestion, 
 from obverse.plan.rules.filter import keep
 from obverse.plan.rules.scan import scan
 from obverse.sql.aggregates import aggregate_of
-from obverse.sql.names import by_name, folded, output_name, whole_number
-from obverse.sql.parse import parse, refuse
+from obverse.sql.names import by_name, folded, function_name, output_name, whole_number
+from obverse.sql.parse import check_parts, parse, refuse
 from obverse.sql.public import resolve_public
 from obverse.sql.scalars import Clock, Scalars
 
@@ -49,14 +49,15 @@ def the_table(tree: exp.Select, catalog: Catalog) -> tuple[Table, str]:
     """The one declared table that the question reads."""
     for clause, value in tree.args.items():
         if value and clause not in ALLOWED_CLAUSES and clause not in ("joins", "laterals", "with_"):
-            raise refuse("window" if clause in ("windows", "qualify") else "clause", None, clause.strip("_").upper())
+            spoken = {"locks": "FOR UPDATE"}.get(clause, clause.strip("_").upper())
+            raise refuse("window" if clause in ("windows", "qualify") else "clause", None, spoken)
     source = tree.args.get("from_")
     if source is None:
         for node in tree.walk():
             if isinstance(node, exp.Subquery):
                 raise refuse("rows", node, "a table")
             if isinstance(node, exp.Func) and not isinstance(node, exp.Cast | exp.Case | exp.And | exp.Or):
-                raise refuse("function", node, node.sql_name() if not isinstance(node, exp.Anonymous) else str(node.this))
+                raise refuse("function", node, f"{function_name(node)}()")
         raise refuse("no_aggregate", tree)
     node = source.this
     if tree.args.get("joins") or tree.args.get("laterals"):
@@ -64,7 +65,7 @@ def the_table(tree: exp.Select, catalog: Catalog) -> tuple[Table, str]:
     if isinstance(node, exp.Subquery | exp.Values | exp.Select):
         raise refuse("derived_table", node)
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-        raise refuse("table_function", node, getattr(node.this, "name", "") or node.key.upper())
+        raise refuse("table_function", node, function_name(node.this if isinstance(node, exp.Table) else node))
     if node.args.get("sample"):
         raise refuse("sample", node)
     unknown = [k for k, v in node.args.items() if v and k not in ("this", "alias", "db", "catalog")]
@@ -83,7 +84,7 @@ def _refuse_join(tree: exp.Select) -> None:
         if isinstance(join.this, exp.Unnest) or (
             isinstance(join.this, exp.Table) and not isinstance(join.this.this, exp.Identifier)
         ):
-            raise refuse("fanout", join, "this")
+            raise refuse("fanout", join, function_name(join.this.this if isinstance(join.this, exp.Table) else join.this))
     raise refuse("join", (tree.args.get("joins") or tree.args["laterals"])[0])
 
 
@@ -234,6 +235,7 @@ class _Private:
         return expr
 
     def order_term(self, node: exp.Ordered, outputs: tuple[Output, ...]) -> Order:
+        check_parts(node)
         inner = node.this
         if isinstance(inner, exp.Literal) and str(inner.this).isdigit() and 1 <= int(inner.this) <= len(outputs):
             expr = outputs[int(inner.this) - 1].expr

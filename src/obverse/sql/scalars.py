@@ -14,7 +14,7 @@ from obverse.plan.expressions import Expr, Literal, literal, null_of
 from obverse.plan.functions import BY_NAME, call
 from obverse.plan.functions.dates import PARTS, UNITS
 from obverse.sql.literals import coerce, constant, typed_constant
-from obverse.sql.parse import refuse, span_of
+from obverse.sql.parse import check_parts, refuse, span_of
 from obverse.sql.support import AGGREGATE_NAMES, RANDOM_NAMES
 
 WILDCARDS_MAX = 100
@@ -78,7 +78,10 @@ class Scalars:
     def __call__(self, node: exp.Expression) -> Expr:
         try:
             found = self.known(node) if self.known is not None else None
-            return self.resolve(node) if found is None else found
+            if found is None:
+                found = self.resolve(node)
+                check_parts(node)
+            return found
         except Refused as refused:
             refused.span = refused.span or span_of(node)
             raise
@@ -115,7 +118,7 @@ class Scalars:
             case exp.Subquery() | exp.Select() | exp.Exists():
                 raise refuse("subquery", node)
             case exp.Placeholder() | exp.Parameter():
-                raise refuse("parameter", node, node.sql(dialect="duckdb"))
+                raise refuse("parameter", node, node.sql(dialect="duckdb", comments=False))
             case exp.Filter() | exp.WithinGroup() | exp.AggFunc():
                 return self.aggregated(node)
             case exp.Between():
@@ -201,7 +204,8 @@ class Scalars:
         ):
             raise refuse("pattern", node)
         name = "ilike" if isinstance(node, exp.ILike) else "like"
-        return self.make(name, self(node.this), pattern, *(() if escape is None else (escape,)))
+        found = self.make(name, self(node.this), pattern, *(() if escape is None else (escape,)))
+        return self.make("not", found) if node.args.get("negate") else found
 
     def case(self, node: exp.Expression) -> Expr:
         if isinstance(node, exp.If):
@@ -242,6 +246,8 @@ class Scalars:
                 return self.part(node.this.name, node.expression, node)
             case exp.TimestampTrunc() | exp.DateTrunc():
                 return self.trunc(node.args["unit"].name, node.this, node)
+            case exp.CurrentDate() | exp.CurrentTimestamp() if node.this is not None:
+                raise refuse("expression", node, "a zone or precision of the clock")
             case exp.CurrentDate():
                 return literal(self.clock.now().date())
             case exp.CurrentTimestamp():

@@ -24,9 +24,7 @@ SENTENCE = (
 )
 
 
-def noiseless(
-    project: Path | str, limits: EllipsisType | None = ..., *, analyst: str = "", purpose: str = ""
-) -> Session:
+def noiseless(project: Path | str, limits: EllipsisType | None = ..., *, analyst: str = "", purpose: str = "") -> Session:
     """A session whose answers carry no noise, over tables that our generators signed; anything else is refused.
 
     The ledger is in memory and nothing is charged. Clamps, the grid and contribution limits stay as declared;
@@ -40,11 +38,15 @@ def noiseless(
     _only_synthetic(load(project))
     loaded = load_project(Path(project))
     catalog = loaded.catalog
-    if catalog.unit is None:
-        return Session(loaded, None, analyst=analyst, purpose=purpose)
-    ledger = MemoryLedger("noiseless", claimed(catalog).terms, catalog.budget)
-    asked = Project(lifted(catalog) if limits is None else catalog, loaded.engine)
-    return Session(asked, ledger, analyst=analyst, purpose=purpose, dataset="noiseless", door=open_door(catalog))
+    try:
+        if catalog.unit is None:
+            return Session(loaded, None, analyst=analyst, purpose=purpose)
+        ledger = MemoryLedger("noiseless", claimed(catalog).terms, catalog.budget)
+        asked = Project(lifted(catalog) if limits is None else catalog, loaded.engine)
+        return Session(asked, ledger, analyst=analyst, purpose=purpose, dataset="noiseless", door=open_door(catalog))
+    except BaseException:
+        loaded.engine.close()
+        raise
 
 
 def open_door(catalog: Catalog) -> Callable[..., tuple[bytes, bool]]:

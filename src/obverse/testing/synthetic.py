@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 GENERATOR, VERSION = "obverse.testing.synthetic", 1
-Tables = Mapping[str, Mapping[str, Sequence[Any]]]  # table to column to values; None is NULL
+Tables = Mapping[str, Mapping[str, Sequence[Any]]]  # table to column to values, a list or an array; None is NULL
 
 _KINDS = (  # the first that all values are of; bool before int, datetime before date
     (bool, Type.BOOLEAN),
@@ -29,7 +29,14 @@ _KINDS = (  # the first that all values are of; bool before int, datetime before
     (dt.datetime, Type.TIMESTAMP),
     (dt.date, Type.DATE),
 )
-_STORED = {Type.DATE: "datetime64[D]", Type.TIMESTAMP: "datetime64[us]", Type.TEXT: object}
+_STORED = {
+    Type.INTEGER: "int64",
+    Type.DOUBLE: "float64",
+    Type.BOOLEAN: "bool",
+    Type.TEXT: "O",
+    Type.DATE: "datetime64[D]",
+    Type.TIMESTAMP: "datetime64[us]",
+}
 
 
 def synthetic(tables: Tables, toml: str, folder: Path | str) -> Path:
@@ -63,8 +70,9 @@ def _write(table: Table, columns: Mapping[str, Sequence[Any]], stamp: str) -> Pa
         raise Refused("not_synthetic", f"table {table.name} is not a file that can be written.", fix="Name .parquet or .csv.")
     if path.exists():
         raise _taken(path)
-    types = {name: kind_of(values) for name, values in columns.items()}
-    stored = {name: column(values, types[name]) for name, values in columns.items()}
+    listed = {name: values.tolist() if hasattr(values, "tolist") else values for name, values in columns.items()}
+    types = {name: kind_of(values) for name, values in listed.items()}
+    stored = {name: column(values, types[name]) for name, values in listed.items()}
     if table.source.kind == "parquet":
         write_parquet(stored, types, path, stamp=stamp)
     else:
@@ -88,8 +96,7 @@ def column(values: Sequence[Any], kind: Type) -> Array:
     import numpy as np
 
     filler = {Type.TEXT: "", Type.DATE: dt.date(1970, 1, 1), Type.TIMESTAMP: dt.datetime(1970, 1, 1)}.get(kind, 0)
-    plain = {Type.INTEGER: "int64", Type.DOUBLE: "float64", Type.BOOLEAN: "bool"} | _STORED
-    filled = np.array([filler if v is None else v for v in values], dtype=plain[kind])
+    filled = np.array([filler if v is None else v for v in values], dtype=_STORED[kind])
     return np.ma.masked_array(filled, mask=[v is None for v in values])
 
 

@@ -55,9 +55,9 @@ def test_nothing_costs_nothing():
     assert total(NO_LOSS) == (0, 0)
 
 
-def test_a_hundred_thousand_parts_are_added_quickly_and_exactly():
-    losses = tuple(PureLoss(Fraction(1, n % 97 + 1)) for n in range(100_000))
-    assert total(Composed(losses))[0] == sum(Fraction(100_000 // 97 + (n < 100_000 % 97), n + 1) for n in range(97))
+def test_twenty_thousand_parts_are_added_quickly_and_exactly():
+    losses = tuple(PureLoss(Fraction(1, n % 97 + 1)) for n in range(20_000))
+    assert total(Composed(losses))[0] == sum(Fraction(20_000 // 97 + (n < 20_000 % 97), n + 1) for n in range(97))
 
 
 @given(st.lists(trees, min_size=1, max_size=6))

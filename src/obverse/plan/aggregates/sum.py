@@ -7,8 +7,10 @@ from typing import ClassVar
 
 from obverse.core.types import Type
 from obverse.plan.aggregates.base import Estimate, Noisy, Setting, capped
-from obverse.plan.expressions import Expr, Ref
+from obverse.plan.expressions import Expr, Ref, number_bounds
 from obverse.plan.measure import Measure, sum_term
+
+WHOLE_MAX = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,11 @@ class Sum:
     spoken: ClassVar[str] = "SUM(x)"
 
     def type(self, argument: Expr | None) -> Type:
-        return Type.INTEGER if argument is not None and argument.facts.type is Type.INTEGER else Type.DOUBLE
+        """An integer while a billion rows of the largest magnitude fit 61 bits; sums of larger ones are doubles."""
+        if argument is None or argument.facts.type is not Type.INTEGER:
+            return Type.DOUBLE
+        bounds = number_bounds(argument.facts)
+        return Type.INTEGER if bounds is not None and bounds.magnitude <= WHOLE_MAX else Type.DOUBLE
 
     def measures(self, argument: Expr | None, setting: Setting) -> tuple[Measure, ...]:
         assert argument is not None

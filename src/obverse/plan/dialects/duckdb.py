@@ -78,7 +78,7 @@ class DuckDB:
         return f"CAST({sql} AS HUGEINT)"
 
     def round_to_integer(self, sql: str, *, small: bool) -> str:
-        """A double to an integer, halves away from zero; small: it surely fits 32 bits."""
+        """A double to an integer, halves to even; small: it surely fits 32 bits."""
         return f"CAST({sql} AS {'INTEGER' if small else 'BIGINT'})"
 
 

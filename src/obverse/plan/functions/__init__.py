@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from obverse.plan.expressions import Call, Expr
+from collections.abc import Sequence
+
+from obverse.core.types import Value
+from obverse.plan.expressions import Call, Expr, as_kind
 from obverse.plan.functions.arithmetic import ARITHMETIC
 from obverse.plan.functions.base import Function
 from obverse.plan.functions.casts import CASTS
@@ -20,4 +23,14 @@ def call(name: str, *args: Expr) -> Call:
     return Call(name, args, BY_NAME[name].derive(tuple(arg.facts for arg in args)))
 
 
-__all__ = ["FUNCTIONS", "BY_NAME", "call"]
+OVER_RESULT = frozenset(("add", "subtract", "multiply", "negate", "abs"))  # print their arguments as the result's type
+
+
+def meaning(call: Call, values: Sequence[Value]) -> Value:
+    """The call's value for these values of its arguments: each read as the type its facts say, as the SQL casts them."""
+    kinds = [call.facts.type if call.function in OVER_RESULT else arg.facts.type for arg in call.args]
+    given = (as_kind(value, kind) for value, kind in zip(values, kinds))
+    return as_kind(BY_NAME[call.function].reference(*given), call.facts.type)
+
+
+__all__ = ["FUNCTIONS", "BY_NAME", "call", "meaning"]

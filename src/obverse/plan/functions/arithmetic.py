@@ -1,10 +1,10 @@
 """Numbers: + - * / // % and the functions that keep or tighten bounds.
 
-Claim:   each is total and its value lies in the interval derived for it (doubles: up to the rounding of one operation;
-         the measure that sums them clamps again).
-Proof:   interval arithmetic in exact fractions. An integer operation is printed over 64-bit integers only when the
-         exact interval of its result fits 64 bits, so it cannot overflow; otherwise over doubles, which never raise.
-         Every divisor is guarded by a CASE, so division by zero is NULL.
+Claim:   each is total and its value lies in the interval derived for it.
+Proof:   interval arithmetic in exact fractions, over doubles rounded outward before and after (`doubles`). An integer
+         operation is printed over 64-bit integers only when the exact interval of its result fits 64 bits, so it cannot
+         overflow; otherwise over doubles, which never raise. Every divisor is guarded by a CASE, so division by zero is
+         NULL, and so is the one quotient that 64 bits cannot hold.
 Assumes: columns were clamped to their declared bounds by the scan.
 """
 
@@ -18,7 +18,19 @@ from typing import Any
 from obverse.core.bounds import UNBOUNDED, Bounds, Interval
 from obverse.core.types import INT64_MAX, INT64_MIN, Type, Value
 from obverse.plan.expressions import ColumnFacts, number_bounds
-from obverse.plan.functions.base import Dialect, Facts, Function, Printed, any_null, mismatch, need, tainted
+from obverse.plan.functions.base import (
+    Dialect,
+    Facts,
+    Function,
+    Printed,
+    always_null,
+    any_null,
+    double_bounds,
+    doubles,
+    mismatch,
+    need,
+    tainted,
+)
 
 NUMBERS = (Type.INTEGER, Type.DOUBLE)
 DOUBLE_MAX = Fraction(2) ** 1000  # beyond this an interval is no use and a double may overflow
@@ -39,12 +51,18 @@ def _corners(f: Callable[[Fraction, Fraction], Fraction], a: Interval, b: Interv
 
 def _binary_bounds(facts: Facts, f: Callable[[Fraction, Fraction], Fraction]) -> Bounds:
     a, b = number_bounds(facts[0]), number_bounds(facts[1])
-    return UNBOUNDED if a is None or b is None else _corners(f, a, b)
+    if a is None or b is None:
+        return UNBOUNDED
+    exact = _corners(f, a, b)
+    whole = all(fact.type is Type.INTEGER for fact in facts) and _whole(exact)
+    return exact if whole else _corners(f, doubles(a), doubles(b))
 
 
 def _result(facts: Facts, bounds: Bounds, step: Fraction | None, *, null: bool = False) -> ColumnFacts:
     whole = all(f.type is Type.INTEGER for f in facts) and _whole(bounds)
     kind = Type.INTEGER if whole else Type.DOUBLE
+    if not whole and isinstance(bounds, Interval):
+        bounds = doubles(bounds)
     return ColumnFacts(kind, null or any_null(facts), bounds, Fraction(1) if whole else step, tainted(facts))
 
 
@@ -56,8 +74,14 @@ def _infix(sign: str) -> Callable[[Printed, Facts, Dialect], str]:
 
 
 def as_type(args: Printed, facts: Facts, kind: Type, d: Dialect) -> Printed:
-    """Arguments printed as one type: a cast where the type differs."""
-    return tuple(arg if fact.type is kind else d.cast(arg, kind) for arg, fact in zip(args, facts))
+    """Arguments printed as one type: a cast where the type differs, and a NULL of that type for what is always NULL."""
+
+    def one(arg: str, fact: ColumnFacts) -> str:
+        if fact.type is kind:
+            return arg
+        return d.literal(None, kind) if always_null(fact) else d.cast(arg, kind)
+
+    return tuple(map(one, args, facts))
 
 
 def _typed(function: Function) -> Callable[[Printed, Facts, Dialect], str]:
@@ -113,10 +137,12 @@ multiply = _simple("multiply", "*", lambda a, b: a * b, _product_step)
 
 def _divide_facts(facts: Facts) -> ColumnFacts:
     need(NUMBERS, facts, "/")
-    a, b = number_bounds(facts[0]), number_bounds(facts[1])
+    a, b = double_bounds(facts[0]), double_bounds(facts[1])
     bounds: Bounds = UNBOUNDED
     if a is not None and b is not None and (b.lo > 0 or b.hi < 0):
         bounds = _corners(lambda x, y: x / y, a, b)
+    if isinstance(bounds, Interval):
+        bounds = doubles(bounds)
     may_be_null = any_null(facts) or not isinstance(b, Interval) or b.lo <= 0 <= b.hi
     return ColumnFacts(Type.DOUBLE, may_be_null, bounds, None, tainted(facts))
 
@@ -141,13 +167,14 @@ def _whole_division_facts(name: str) -> Callable[[Facts], ColumnFacts]:
         if any(f.type is not Type.INTEGER for f in facts):
             raise mismatch(f"{name} takes integers", "Use / for doubles, or CAST(x AS INTEGER).")
         a, b = number_bounds(facts[0]), number_bounds(facts[1])
-        null = any_null(facts) or b is None or b.lo <= 0 <= b.hi
+        null = any_null(facts) or b is None or b.lo <= 0 <= b.hi or _may_overflow(facts)
         bounds: Bounds = UNBOUNDED
         if a is not None and b is not None and name == "//":
             smallest = max(Fraction(1), Fraction(0) if b.lo <= 0 <= b.hi else min(abs(b.lo), abs(b.hi)))
             largest = Fraction(math.floor(a.magnitude / smallest))
             upwards = a.lo >= 0 and b.lo > 0
-            bounds = Interval(Fraction(math.floor(a.lo / b.hi)) if upwards else -largest, largest)
+            lowest = Fraction(math.floor(a.lo / b.hi)) if upwards else -largest
+            bounds = Interval(max(lowest, Fraction(INT64_MIN)), min(largest, Fraction(INT64_MAX)))
         if a is not None and b is not None and name == "%":
             largest = min(max(b.magnitude - 1, Fraction(0)), a.magnitude)
             bounds = Interval(Fraction(0) if a.lo >= 0 else -largest, Fraction(0) if a.hi <= 0 else largest)
@@ -156,17 +183,23 @@ def _whole_division_facts(name: str) -> Callable[[Facts], ColumnFacts]:
     return derive
 
 
+def _may_overflow(facts: Facts) -> bool:
+    """Whether the lowest integer may meet -1: the one pair whose quotient does not fit 64 bits."""
+    a, b = number_bounds(facts[0]), number_bounds(facts[1])
+    return (a is None or a.lo <= INT64_MIN) and (b is None or b.lo <= -1 <= b.hi)
+
+
 def _whole_division_sql(sign: str) -> Callable[[Printed, Facts, Dialect], str]:
     def printed(args: Printed, facts: Facts, d: Dialect) -> str:
         lowest = f"{args[1]} = -1 AND {args[0]} = {d.literal(INT64_MIN, Type.INTEGER)}"
-        guard = f"{args[1]} <> 0" if number_bounds(facts[0]) is not None else f"{args[1]} <> 0 AND NOT ({lowest})"
+        guard = f"{args[1]} <> 0 AND NOT ({lowest})" if _may_overflow(facts) else f"{args[1]} <> 0"
         return f"(CASE WHEN {guard} THEN {args[0]} {sign} {args[1]} END)"
 
     return printed
 
 
 def _quotient(a: int, b: int) -> int | None:
-    if b == 0:
+    if b == 0 or (a == INT64_MIN and b == -1):
         return None
     return abs(a) // abs(b) * (1 if (a >= 0) == (b >= 0) else -1)
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol
 
 from obverse.core.bounds import UNBOUNDED, Bounds, Categories, Interval
 from obverse.core.bounds import join as join_bounds
 from obverse.core.errors import Refused
+from obverse.core.numbers import down, up
 from obverse.core.types import Type, Value
-from obverse.plan.expressions import ColumnFacts, empty_bounds
+from obverse.plan.expressions import ColumnFacts, as_kind, empty_bounds, number_bounds
 
 
 class Dialect(Protocol):
@@ -90,10 +93,47 @@ def common_type(facts: Facts, what: str) -> Type:
     raise mismatch(f"{what} cannot mix {' and '.join(sorted(kind.value for kind in kinds))}")
 
 
+def doubles(bounds: Interval) -> Interval:
+    """The least interval with doubles as its ends that holds these bounds.
+
+    Claim:   where the exact result of an operation lies within the bounds, the engine's double lies within the interval.
+    Proof:   rounding to the nearest double is monotone and leaves doubles alone: lo' <= lo <= x <= hi <= hi' gives
+             lo' <= fl(x) <= hi'.
+    Assumes: the ends are far from overflow (arithmetic keeps them below 2**1000).
+    """
+    return Interval(Fraction(down(bounds.lo)), Fraction(up(bounds.hi)))
+
+
+def double_bounds(fact: ColumnFacts) -> Interval | None:
+    """The interval of a number once it is read as a double: large integers are rounded."""
+    bounds = number_bounds(fact)
+    return None if bounds is None else doubles(bounds)
+
+
+def aligned(*values: Value) -> tuple[Value, ...]:
+    """Values as the one type that the engine casts them to: integers beside doubles, dates beside timestamps."""
+    if any(isinstance(v, float) for v in values):
+        return tuple(as_kind(v, Type.DOUBLE) for v in values)
+    if any(isinstance(v, dt.datetime) for v in values):
+        return tuple(as_kind(v, Type.TIMESTAMP) for v in values)
+    return values
+
+
+def ranked(value: Value) -> tuple[bool, Value]:
+    """What values of one type are compared by: as in the engines, NaN equals itself and is above every number."""
+    return (True, 0.0) if isinstance(value, float) and value != value else (False, value)
+
+
 def widened(fact: ColumnFacts, kind: Type) -> Bounds:
     """A fact's bounds once its values are read as the wider type."""
     if always_null(fact):
         return Categories(())
+    if fact.type is Type.INTEGER and kind is Type.DOUBLE:
+        match fact.bounds:
+            case Interval():
+                return doubles(fact.bounds)
+            case Categories(values):
+                return Categories(tuple(dict.fromkeys(as_kind(v, kind) for v in values)))
     if fact.type is Type.DATE and kind is Type.TIMESTAMP:
         day = 86_400_000_000
         match fact.bounds:

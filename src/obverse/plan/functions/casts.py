@@ -10,13 +10,13 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 from obverse.core.bounds import UNBOUNDED, Bounds, Categories, Interval
 from obverse.core.types import INT64_MAX, INT64_MIN, Type, Value
 from obverse.plan.expressions import ColumnFacts, number_bounds
 from obverse.plan.functions.base import Dialect, Facts, Function, Printed, always_null, mismatch, widened
-from obverse.plan.functions.rounding import half_away
 
 FROM: dict[Type, tuple[Type, ...]] = {
     Type.INTEGER: (Type.INTEGER, Type.DOUBLE, Type.BOOLEAN, Type.TEXT),
@@ -76,7 +76,7 @@ def _cast(kind: Type, meaning: Callable[[Value], Value]) -> Function:
             return None
         try:
             return meaning(value)
-        except (ValueError, OverflowError, TypeError):
+        except (ValueError, ArithmeticError, TypeError):
             return None
 
     spoken = f"CAST(x AS {kind.value.upper()}), x::{kind.value.upper()}"
@@ -85,19 +85,19 @@ def _cast(kind: Type, meaning: Callable[[Value], Value]) -> Function:
 
 def _integer(value: Value) -> Value:
     if isinstance(value, str):
-        value = float(value)
-    whole = int(half_away(value)) if isinstance(value, float) else int(value)  # type: ignore[arg-type]
+        whole = int(Decimal(value.strip()).to_integral_value(ROUND_HALF_UP))  # of texts halves go away from zero ...
+    else:
+        whole = round(value) if isinstance(value, float) else int(value)  # type: ignore[arg-type]  # ... of doubles to even
     return whole if INT64_MIN <= whole <= INT64_MAX else None
 
 
 def _double(value: Value) -> Value:
-    number = float(value)  # type: ignore[arg-type]
-    return number if math.isfinite(number) else None
+    return float(value)  # type: ignore[arg-type]
 
 
 def _boolean(value: Value) -> Value:
     if isinstance(value, str):
-        word = value.strip().lower()
+        word = value.lower()
         if word in ("true", "t", "1", "yes", "y"):
             return True
         return False if word in ("false", "f", "0", "no", "n") else None

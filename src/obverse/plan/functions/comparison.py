@@ -9,14 +9,25 @@ Assumes: the pattern and the members of an IN list are literals (held by resolve
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable
 
-from obverse.core.bounds import UNBOUNDED
+from obverse.core.bounds import UNBOUNDED, Categories
 from obverse.core.types import Type, Value
 from obverse.plan.expressions import ColumnFacts
 from obverse.plan.functions.arithmetic import as_type
-from obverse.plan.functions.base import Dialect, Facts, Function, Printed, any_null, common_type, need, tainted
+from obverse.plan.functions.base import (
+    Dialect,
+    Facts,
+    Function,
+    Printed,
+    aligned,
+    any_null,
+    common_type,
+    mismatch,
+    need,
+    ranked,
+    tainted,
+)
 
 
 def _truth(facts: Facts, null: bool) -> ColumnFacts:
@@ -33,7 +44,7 @@ def _compare(name: str, sign: str, f: Callable[..., bool]) -> Function:
         return f"({left} {sign} {right})"
 
     def reference(a: Value, b: Value) -> Value:
-        return None if a is None or b is None else f(a, b)
+        return None if a is None or b is None else f(*map(ranked, aligned(a, b)))
 
     return Function(name, derive, printed, reference, "a comparison of one type never raises", f"a {sign} b")
 
@@ -44,6 +55,12 @@ lt = _compare("lt", "<", operator.lt)
 le = _compare("le", "<=", operator.le)
 gt = _compare("gt", ">", operator.gt)
 ge = _compare("ge", ">=", operator.ge)
+
+
+def differ(a: Value, b: Value) -> bool:
+    """Whether two values that are not NULL differ, once read as one type."""
+    left, right = map(ranked, aligned(a, b))
+    return left != right
 
 
 def _distinct_sql(args: Printed, facts: Facts, d: Dialect) -> str:
@@ -60,7 +77,7 @@ distinct_from = Function(
     "distinct_from",
     _distinct_facts,
     _distinct_sql,
-    lambda a, b: (a is None) != (b is None) or (a is not None and a != b),
+    lambda a, b: (a is None) != (b is None) or (a is not None and differ(a, b)),
     "never NULL",
     "a IS DISTINCT FROM b, a IS NOT DISTINCT FROM b",
 )
@@ -86,9 +103,10 @@ def _in_sql(args: Printed, facts: Facts, d: Dialect) -> str:
 
 
 def _in_meaning(x: Value, *members: Value) -> Value:
+    x, *listed = aligned(x, *members)
     if x is None:
         return None
-    if any(m is not None and m == x for m in members):
+    if any(m is not None and ranked(m) == ranked(x) for m in listed):
         return True
     return None if None in members else False
 
@@ -96,23 +114,63 @@ def _in_meaning(x: Value, *members: Value) -> Value:
 in_list = Function("in_list", _in_facts, _in_sql, _in_meaning, "a disjunction of comparisons", "a IN (literal, ...)")
 
 
-def like_pattern(pattern: str, escape: str | None) -> re.Pattern[str]:
-    """A LIKE pattern as a regular expression without nested repeats."""
-    parts, i = [], 0
-    while i < len(pattern):
-        c = pattern[i]
-        if escape is not None and c == escape and i + 1 < len(pattern):
-            i += 1
-            parts.append(re.escape(pattern[i]))
+def like_parts(pattern: str, escape: str | None) -> list[str | None] | None:
+    """The pattern as letters, with "" for one letter and None for any number; None when it ends in its escape sign."""
+    parts: list[str | None] = []
+    signs = iter(pattern)
+    for sign in signs:
+        if sign == escape:
+            escaped = next(signs, None)
+            if escaped is None:
+                return None
+            parts.append(escaped)
         else:
-            parts.append(".*" if c == "%" else "." if c == "_" else re.escape(c))
-        i += 1
-    return re.compile("".join(parts), re.DOTALL)
+            parts.append(None if sign == "%" else "" if sign == "_" else sign)
+    return parts
 
 
-def _like_facts(facts: Facts) -> ColumnFacts:
-    need((Type.TEXT,), facts, "LIKE")
-    return _truth(facts, any_null(facts))
+def matches(text: str, parts: list[str | None]) -> bool:
+    """Whether the whole text fits; at most len(text) * len(parts) steps, since only the last % is ever taken back."""
+    at = place = 0
+    star, resume = -1, 0
+    while at < len(text):
+        part = parts[place] if place < len(parts) else "end"
+        if part is None:
+            star, resume, place = place, at, place + 1
+        elif part in ("", text[at]):
+            at, place = at + 1, place + 1
+        elif star >= 0:
+            resume, place = resume + 1, star + 1
+            at = resume
+        else:
+            return False
+    return all(part is None for part in parts[place:])
+
+
+def folded(text: str) -> str:
+    """Lower case as DuckDB does it, letter by letter."""
+    return "".join("i" if letter == "\u0130" else letter.lower() for letter in text)
+
+
+def _like_facts(fold: Callable[[str], str]) -> Callable[[Facts], ColumnFacts]:
+    def derive(facts: Facts) -> ColumnFacts:
+        need((Type.TEXT,), facts, "LIKE")
+        pattern, *escape = (_constant(fact) for fact in facts[1:])
+        if pattern is None or any(sign is None or len(sign.encode()) != 1 for sign in escape):
+            raise mismatch("LIKE takes a literal pattern, and one ASCII sign as its escape", "Write LIKE 'abc%'.")
+        if like_parts(fold(pattern), fold(escape[0] or "") if escape else None) is None:
+            raise mismatch("this pattern ends in its escape sign", "Put a sign behind it, or leave it out.")
+        return _truth(facts, facts[0].nullable)
+
+    return derive
+
+
+def _constant(fact: ColumnFacts) -> str | None:
+    match fact.bounds:
+        case Categories((str() as text,)) if not fact.nullable:
+            return text
+        case _:
+            return None
 
 
 def _like_sql(word: str) -> Callable[[Printed, Facts, Dialect], str]:
@@ -123,21 +181,19 @@ def _like_sql(word: str) -> Callable[[Printed, Facts, Dialect], str]:
     return printed
 
 
-def _like_meaning(x: Value, pattern: Value, escape: Value = None) -> Value:
-    if x is None or pattern is None:
-        return None
-    return like_pattern(str(pattern), None if escape is None else str(escape)).fullmatch(str(x)) is not None
+def _like_meaning(fold: Callable[[str], str]) -> Callable[..., Value]:
+    def reference(x: Value, pattern: Value, escape: Value = None) -> Value:
+        if x is None or pattern is None:
+            return None
+        parts = like_parts(fold(str(pattern)), None if escape is None else fold(str(escape)))
+        return parts is not None and matches(fold(str(x)), parts)
+
+    return reference
 
 
-def _ilike_meaning(x: Value, pattern: Value, escape: Value = None) -> Value:
-    if x is None or pattern is None:
-        return None
-    return _like_meaning(str(x).lower(), str(pattern).lower(), escape)
-
-
-LIKE_PROOF = "the pattern is a literal without nested repeats: no backtracking beyond its wildcards"
-like = Function("like", _like_facts, _like_sql("LIKE"), _like_meaning, LIKE_PROOF, "a LIKE 'pattern'")
-ilike = Function("ilike", _like_facts, _like_sql("ILIKE"), _ilike_meaning, LIKE_PROOF, "a ILIKE 'pattern'")
+LIKE_PROOF = "the pattern is a literal that no text can make the engine refuse; each text is matched in bounded time"
+like = Function("like", _like_facts(str), _like_sql("LIKE"), _like_meaning(str), LIKE_PROOF, "a LIKE 'pattern'")
+ilike = Function("ilike", _like_facts(folded), _like_sql("ILIKE"), _like_meaning(folded), LIKE_PROOF, "a ILIKE 'pattern'")
 
 
 def _logic_facts(word: str) -> Callable[[Facts], ColumnFacts]:

@@ -26,6 +26,7 @@ from obverse.plan.functions.base import (
     need,
     tainted,
 )
+from obverse.plan.functions.comparison import differ
 
 
 def _join(facts: Facts, branches: Facts, what: str, null: bool) -> ColumnFacts:
@@ -98,7 +99,7 @@ nullif = Function(
     "nullif",
     _nullif_facts,
     _nullif_sql,
-    lambda a, b: None if a is not None and b is not None and a == b else a,
+    lambda a, b: None if a is not None and b is not None and not differ(a, b) else a,
     "the first argument or NULL",
     "NULLIF(a, b)",
 )

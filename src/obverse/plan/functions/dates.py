@@ -108,6 +108,7 @@ def _next(unit: str, moment: dt.datetime) -> dt.datetime:
 
 
 def _listed(unit: str, ends: tuple[dt.datetime, dt.datetime], kind: Type) -> Bounds:
+    unit = "day" if kind is Type.DATE and unit == "hour" else unit  # a date has no hours
     first, last = truncate(unit, ends[0]), truncate(unit, ends[1])
     values: list[Value] = []
     while first <= last:

@@ -1,8 +1,8 @@
 """Rounding and limiting numbers: ROUND, FLOOR, CEIL, LEAST, GREATEST, CLAMP.
 
 Claim:   each is total and its value lies in the interval derived for it.
-Proof:   rounding is monotone, so the ends map to the ends (widened to the grid); LEAST and GREATEST pick an argument;
-         CLAMP lies within its literal limits.
+Proof:   rounding is monotone, so the ends map to the ends (widened to the grid, then to doubles); LEAST and GREATEST
+         pick an argument; CLAMP lies within its literal limits.
 Assumes: arguments lie within their facts.
 """
 
@@ -16,18 +16,22 @@ from obverse.core.bounds import UNBOUNDED, Bounds, Interval
 from obverse.core.errors import Refused
 from obverse.core.types import Type, Value
 from obverse.plan.expressions import ColumnFacts, number_bounds
-from obverse.plan.functions.arithmetic import NUMBERS, as_type
+from obverse.plan.functions.arithmetic import DOUBLE_MAX, NUMBERS, as_type
 from obverse.plan.functions.base import (
     Dialect,
     Facts,
     Function,
     Printed,
+    aligned,
     always_null,
     any_null,
     common_type,
+    double_bounds,
+    doubles,
     join_all,
     mismatch,
     need,
+    ranked,
     tainted,
 )
 
@@ -50,8 +54,10 @@ def _round_facts(facts: Facts) -> ColumnFacts:
     if facts[0].type is Type.INTEGER and unit <= 1:
         return facts[0]
     bounds: Bounds = UNBOUNDED
-    if b is not None:
-        bounds = Interval(math.floor(b.lo / unit) * unit, math.ceil(b.hi / unit) * unit)
+    if b is not None and doubles(b).magnitude <= DOUBLE_MAX * min(unit, Fraction(1)):
+        b = doubles(b)
+        scaled = doubles(Interval(b.lo / unit, b.hi / unit))
+        bounds = doubles(Interval(math.floor(scaled.lo) * unit, math.ceil(scaled.hi) * unit))
     return ColumnFacts(Type.DOUBLE, facts[0].nullable, bounds, unit, tainted(facts))
 
 
@@ -125,8 +131,8 @@ def _pick(name: str, side: Callable[..., Fraction], meaning: Callable[..., Value
         return f"{name}({', '.join(as_type(args, facts, common_type(facts, name), d))})"
 
     def reference(*values: Value) -> Value:
-        known = [v for v in values if v is not None]
-        return meaning(known) if known else None
+        known = [v for v in aligned(*values) if v is not None]
+        return meaning(known, key=ranked) if known else None
 
     proof = "one of the arguments; NULLs are passed over, as both PostgreSQL and DuckDB do"
     return Function(name, derive, printed, reference, proof, f"{name.upper()}(a, b, ...)")
@@ -143,11 +149,13 @@ def _clamp_facts(facts: Facts) -> ColumnFacts:
         raise mismatch("CLAMP takes literal limits", "Write CLAMP(x, 0, 100).")
     if lo.lo > hi.hi:
         raise Refused("bad_parameter", "CLAMP's limits are the wrong way round", fix="Write CLAMP(x, lo, hi), lo <= hi.")
+    kind = common_type(facts, "CLAMP")
     inside = number_bounds(facts[0])
-    low, high = lo.lo, hi.lo
+    if kind is Type.DOUBLE:
+        lo, hi, inside = doubles(lo), doubles(hi), double_bounds(facts[0])
+    low, high = lo.lo, hi.hi
     if inside is not None:
         low, high = max(low, min(inside.lo, high)), min(high, max(inside.hi, low))
-    kind = common_type(facts, "CLAMP")
     return ColumnFacts(kind, facts[0].nullable, Interval(low, high), facts[0].step, tainted(facts))
 
 
@@ -156,11 +164,16 @@ def _clamp_sql(args: Printed, facts: Facts, d: Dialect) -> str:
     return f"(CASE WHEN {x} < {lo} THEN {lo} WHEN {x} > {hi} THEN {hi} ELSE {x} END)"
 
 
+def _clamp_meaning(*values: Value) -> Value:
+    x, lo, hi = aligned(*values)
+    return None if x is None else min(max(x, lo, key=ranked), hi, key=ranked)
+
+
 clamp = Function(
     "clamp",
     _clamp_facts,
     _clamp_sql,
-    lambda x, lo, hi: None if x is None else min(max(x, lo), hi),
+    _clamp_meaning,
     "the CASE gives lo, hi or a value that is neither below lo nor above hi; NaN is above every number and gives hi",
     "CLAMP(x, lo, hi)",
 )

@@ -7,9 +7,11 @@ from fractions import Fraction
 
 from obverse.core.bounds import Categories, Interval
 from obverse.core.errors import invariant
-from obverse.core.types import Type
-from obverse.plan.expressions import Call, ColumnFacts, Expr, Literal, Ref, as_number
+from obverse.core.types import Type, Value
+from obverse.plan.expressions import Call, ColumnFacts, Expr, Literal, Ref, as_kind, as_number
 from obverse.plan.facts import Facts
+
+EXACT_DOUBLES = 2**53  # below this magnitude no two integers become the same double
 
 FLIPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq"}
 
@@ -59,12 +61,13 @@ def _learn(columns: dict[str, ColumnFacts], term: Expr) -> None:
 
 def _compared(facts: ColumnFacts, sign: str, constant: Literal) -> ColumnFacts:
     facts = replace(facts, nullable=False)
-    if facts.type is not constant.facts.type and not (facts.type.numeric and constant.facts.type.numeric):
+    if not _comparable(facts, constant):
         return facts
-    number = as_number(constant.value)
+    value = as_kind(constant.value, facts.type)
+    number = as_number(value)
     match facts.bounds:
         case Categories(values) if sign == "eq":
-            return replace(facts, bounds=Categories(tuple(v for v in values if v == constant.value)))
+            return replace(facts, bounds=Categories(tuple(v for v in values if v == value)))
         case Interval(lo, hi) if number is not None:
             if sign in ("gt", "ge", "eq"):
                 lo = max(lo, min(number, hi))
@@ -75,6 +78,21 @@ def _compared(facts: ColumnFacts, sign: str, constant: Literal) -> ColumnFacts:
             return facts
 
 
+def _comparable(facts: ColumnFacts, constant: Literal) -> bool:
+    """Whether the engine compares the column with the constant as exact numbers do.
+
+    Of one type it does, and where the constant is read as the column's type (as_kind). An integer column beside a double
+    is rounded to a double first, which changes nothing below 2**53; beyond, and for dates beside timestamps, nothing is
+    learned.
+    """
+    if facts.type is constant.facts.type or constant.value is None:
+        return True
+    if facts.type is Type.DOUBLE:
+        return constant.facts.type is Type.INTEGER
+    mixed = facts.type is Type.INTEGER and isinstance(constant.value, float)
+    return mixed and isinstance(constant.value, float) and abs(constant.value) < EXACT_DOUBLES
+
+
 def _whole(bounds: Interval, kind: Type) -> Interval:
     if kind is Type.DOUBLE:
         return bounds
@@ -82,10 +100,19 @@ def _whole(bounds: Interval, kind: Type) -> Interval:
     return Interval(Fraction(min(lo, hi)), Fraction(max(lo, hi)))
 
 
+def _all_exact(facts: ColumnFacts, values: tuple[Value, ...]) -> bool:
+    """Beside one double, the engine reads a whole list of integers as doubles."""
+    if facts.type is Type.DOUBLE:
+        return True
+    return all(isinstance(v, (int, float)) and abs(v) < EXACT_DOUBLES for v in values)
+
+
 def _listed(facts: ColumnFacts, members: tuple[Expr, ...]) -> ColumnFacts:
     facts = replace(facts, nullable=False)
-    values = tuple(m.value for m in members if isinstance(m, Literal) and m.value is not None)
-    if len(values) < len([m for m in members if not (isinstance(m, Literal) and m.value is None)]):
+    if not all(isinstance(m, Literal) and _comparable(facts, m) for m in members):
+        return facts
+    values = tuple(as_kind(m.value, facts.type) for m in members if isinstance(m, Literal) and m.value is not None)
+    if any(isinstance(v, float) for v in values) and not _all_exact(facts, values):
         return facts
     match facts.bounds:
         case Categories(known):

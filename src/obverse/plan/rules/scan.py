@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from obverse.catalog.model import Column, Table
-from obverse.core.bounds import UNBOUNDED, Categories
+from obverse.core.bounds import UNBOUNDED, Categories, Interval
 from obverse.core.sensitivity import Stability
 from obverse.core.types import Type
 from obverse.core.units import Neighbours
@@ -33,5 +33,9 @@ def scan(table: Table, neighbours: Neighbours, columns: tuple[str, ...]) -> Fact
 
 
 def column_facts(column: Column, *, identifies: bool = False) -> ColumnFacts:
+    """The column as declared; the ends of a double's bounds as the engine holds them, the nearest doubles."""
     step = column.grid if column.grid is not None else Fraction(1) if column.type is Type.INTEGER else None
-    return ColumnFacts(column.type, column.nullable, column.bounds, step, identifies)
+    bounds = column.bounds
+    if column.type is Type.DOUBLE and isinstance(bounds, Interval):
+        bounds = Interval(Fraction(float(bounds.lo)), Fraction(float(bounds.hi)))
+    return ColumnFacts(column.type, column.nullable, bounds, step, identifies)

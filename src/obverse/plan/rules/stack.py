@@ -13,11 +13,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from obverse.core.bounds import Unbounded
 from obverse.core.errors import invariant
 from obverse.core.types import Type, Value
 from obverse.core.units import Neighbours
 from obverse.plan.expressions import Call, ColumnFacts, Expr, Literal, Ref, domain, refs
-from obverse.plan.functions import BY_NAME
+from obverse.plan.functions import meaning
 from obverse.plan.measure import Measure, Term
 
 Columns = Mapping[str, ColumnFacts]
@@ -97,7 +98,7 @@ def _argument(term: Term) -> Expr:
 
 
 def _enumerable(term: Term) -> bool:
-    if term.expr is None or term.kind == "squares":
+    if term.expr is None or term.kind == "squares" or not modelled(term.expr):
         return False
     return term.kind == "count" or (term.expr.facts.type is Type.INTEGER and term.unit == 1)
 
@@ -105,7 +106,7 @@ def _enumerable(term: Term) -> bool:
 def _share(measure: Measure, row: dict[str, Value]) -> Fraction:
     """The row's contribution in multiples of the measure's own sensitivity."""
     term = measure.term
-    value = meaning(_argument(term), row)
+    value = value_on(_argument(term), row)
     if value is None:
         return Fraction(0)
     if term.kind == "count" or term.grid is None:
@@ -116,12 +117,23 @@ def _share(measure: Measure, row: dict[str, Value]) -> Fraction:
     return Fraction(whole) / measure.proven.linf
 
 
-def meaning(expr: Expr, row: dict[str, Value]) -> Value:
+def value_on(expr: Expr, row: dict[str, Value]) -> Value:
     """The value of an expression on one row, by the functions' reference meaning."""
     match expr:
         case Ref(name):
             return row[name]
         case Literal(value):
             return value
-        case Call(function, args):
-            return BY_NAME[function].reference(*(meaning(arg, row) for arg in args))
+        case Call(_, args):
+            return meaning(expr, [value_on(arg, row) for arg in args])
+
+
+def modelled(expr: Expr) -> bool:
+    """Whether the reference meaning is the engine's to the last bit: no number that may be infinite or NaN, and no text
+    that an engine would have to read or fold."""
+    if not isinstance(expr, Call):
+        return expr.facts.type is not Type.DOUBLE or not isinstance(expr.facts.bounds, Unbounded)
+    if expr.facts.type is Type.DOUBLE and isinstance(expr.facts.bounds, Unbounded):
+        return False
+    reads_text = expr.function.startswith("to_") and expr.args[0].facts.type is Type.TEXT
+    return expr.function != "ilike" and not reads_text and all(modelled(arg) for arg in expr.args)

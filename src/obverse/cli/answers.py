@@ -1,0 +1,83 @@
+"""Answers and explanations in words: the table, the price, what is left, and the claim."""
+
+from __future__ import annotations
+
+import click
+
+from obverse.cli import figures
+from obverse.cli.terminal import Heading, print_fact, print_table
+from obverse.plan.answer import Answer, Price, Remaining
+from obverse.session.explained import Explained
+
+
+def print_answer(answer: Answer, *, claim: str | None = None) -> None:
+    """The whole answer; `claim` replaces the sentence where it was printed just before."""
+    headings = [Heading(c.name, "right" if c.role == "value" and c.type.numeric else "left") for c in answer.columns]
+    rows = [[figures.cell(value, bar) for value, bar in zip(row, bars)] for row, bars in zip(answer.rows, answer.intervals)]
+    print_table(headings, rows)
+    if not answer.rows:
+        click.echo("(no rows)")
+    print_costs(answer)
+    print_fact("Claim", answer.claim.sentence if claim is None else claim)
+
+
+def print_costs(answer: Answer, *, err: bool = False) -> None:
+    """The level of the intervals, the price, and what is left."""
+    if any(bar is not None for bars in answer.intervals for bar in bars):
+        words = f"{figures.percent(answer.level)} interval: how far the added noise may have moved each number."
+        print_fact("Noise", words, err=err)
+    print_fact("Price", price_words(answer.price), err=err)
+    if answer.claim.receipt:
+        print_fact("Left", left_words(answer.remaining), err=err)
+
+
+def price_words(price: Price) -> str:
+    if price.stored:
+        return f"free this time: answered from store. When first asked: {cost_words(price)}."
+    return f"{cost_words(price)}. The same question again is free." if price.share else "free"
+
+
+def cost_words(price: Price) -> str:
+    """Epsilon and delta of the question alone, and its share."""
+    if not price.share:
+        return "free"
+    delta = f", delta {price.delta}" if price.delta != "0" else ""
+    return f"epsilon {price.epsilon}{delta}, {figures.percent(price.share)} of the budget"
+
+
+def left_words(remaining: Remaining) -> str:
+    """What is left of the budget, and for this analyst how many such questions."""
+    amount = f"epsilon {remaining.epsilon}, " if remaining.epsilon is not None else ""
+    words = f"{amount}{figures.percent(remaining.share)} of the budget"
+    if remaining.like_this is None:
+        return words
+    return f"{words}: about {remaining.like_this:,} more like this"
+
+
+def print_explained(explained: Explained) -> None:
+    if explained.measures:
+        _print_measures(explained)
+    for number, line in enumerate(explained.plan.split("\n")):
+        print_fact("Plan" if number == 0 else "", line)
+    if explained.note:
+        print_fact("Note", explained.note)
+    if not explained.answered:
+        print_fact("Price", "none: only the sensitivity can be told, this version does not answer it.")
+        return
+    print_fact("Price", cost_words(explained.price) + ("" if explained.remaining is None else ", not yet spent"))
+    if explained.remaining is not None:
+        print_fact("Left", left_words(explained.remaining))
+
+
+def _print_measures(explained: Explained) -> None:
+    """One line per measure: how far one unit moves it, and the noise that hides that."""
+    wide = f"± {figures.percent(explained.level)}"
+    names = ("measure", "groups", "one unit moves it by", "noise", "deviation", wide)
+    headings = [Heading(name, "left" if name in ("measure", "noise") else "right") for name in names]
+    rows: list[list[str]] = []
+    for m in explained.measures:
+        noise = ["", "", ""]
+        if m["mechanism"] is not None:
+            noise = [m["mechanism"].replace("_", " "), figures.about(m["stddev"]), figures.about(m["half_width"])]
+        rows.append([m["name"], str(m["l0"]), f"{m['l1']:,g}", *noise])
+    print_table(headings, rows)

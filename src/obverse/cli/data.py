@@ -1,0 +1,34 @@
+"""obverse data: versions of the rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from obverse.cli.failures import VerbGroup
+from obverse.cli.options import print_json, with_json, with_project
+from obverse.cli.terminal import print_fact
+
+
+@click.group(cls=VerbGroup)
+def data() -> None:
+    """Register a new version of the rows: `data publish`."""
+
+
+@data.command()
+@with_json
+@with_project
+def publish(as_json: bool, project: Path) -> None:
+    """Register the rows as they are now as a new version.
+
+    From now on questions that were asked before are asked anew, of the new rows, and cost again. The version is a random
+    id: it tells nothing of the rows. The budget does not refill: it belongs to the people in the data.
+    """
+    from obverse.session.curator import publish_data
+
+    version = publish_data(project)
+    if as_json:
+        print_json({"version": 1, "data_version": version})
+    else:
+        print_fact("Version", f"{version}; questions are asked anew from now on")

@@ -1,0 +1,113 @@
+"""The command `obverse`: a table of verbs, each loaded only when it is called."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+from dataclasses import dataclass
+
+import click
+
+from obverse._version import __version__
+from obverse.cli.failures import INTERRUPTED
+
+
+@dataclass(frozen=True, slots=True)
+class VerbLine:
+    """A verb as the overview shows it, and where it lives."""
+
+    name: str
+    place: str  # module:attribute
+    help: str
+
+
+SECTIONS: dict[str, tuple[VerbLine, ...]] = {
+    "For analysts": (
+        VerbLine("ask", "obverse.cli.ask:ask", "Ask SQL; get a private answer with its noise interval and price."),
+        VerbLine("explain", "obverse.cli.explain:explain", "See noise, error and price of a question; costs nothing."),
+        VerbLine("tables", "obverse.cli.tables:tables", "Show what may be asked about."),
+        VerbLine("budget", "obverse.cli.budget:budget", "Show what is left; `budget grant` raises the cap."),
+        VerbLine("sql", "obverse.cli.sql:sql", "List the SQL that is answered, and what is refused."),
+    ),
+    "For the curator": (
+        VerbLine("demo", "obverse.cli.demo:demo", "Write a synthetic sample project to try things on."),
+        VerbLine("init", "obverse.cli.init:init", "Draft obverse.toml from column names and declared types."),
+        VerbLine("check", "obverse.cli.check:check", "Validate obverse.toml, its sources and its ledger."),
+        VerbLine("analyst", "obverse.cli.analyst:analyst", "Declare who may ask: `analyst add NAME`."),
+        VerbLine("data", "obverse.cli.data:data", "Register a new version of the rows: `data publish`."),
+        VerbLine("ledger", "obverse.cli.ledger:ledger", "Verify, export, back up, restore or move the ledger."),
+        VerbLine("schema", "obverse.cli.schema:schema", "Print the JSON Schema of obverse.toml for your editor."),
+        VerbLine("serve", "obverse.cli.serve:serve", "Serve untrusted analysts over the network (a later version)."),
+    ),
+    "Your shell": (
+        VerbLine("completion", "obverse.cli.completion:completion", "Print a completion script: bash, zsh or fish."),
+    ),
+}
+VERBS = {line.name: line for lines in SECTIONS.values() for line in lines}
+
+
+class LazyVerbs(click.Group):
+    """A group that knows its verbs by name and imports one when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        module, attribute = VERBS[cmd_name].place.split(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], VERBS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"no such verb: {args[0]!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, lines in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(line.name, line.help) for line in lines], col_max=12)
+
+
+@click.group(cls=LazyVerbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, message="obverse %(version)s")
+def cli() -> None:
+    """Learn from sensitive data without exposing anyone in it.
+
+    Answers to SQL are differentially private: each carries a noise interval and a price, and the ledger is debited before
+    any row is read. Try it:
+
+    \b
+      obverse demo --out hospital
+      obverse ask -p hospital "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex"
+
+    \b
+    Every verb takes --json. Exit codes: 0 ok, 1 failed after the debit, 2 usage,
+    3 refused (nothing spent), 4 over budget (nothing spent), 130 interrupted.
+    """
+
+
+def main() -> None:
+    """The entry point: click's own errors are shown as click shows them, and an interruption is 130."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        code = cli.main(prog_name="obverse", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        code = INTERRUPTED
+    except BrokenPipeError:
+        sys.stdout = None  # the reader has gone; nothing is left to say, also not when the interpreter closes
+        code = 1
+    sys.exit(code if isinstance(code, int) else 0)

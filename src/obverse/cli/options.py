@@ -1,0 +1,86 @@
+"""Options that several verbs share, and the question's text from wherever it comes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from obverse.core.errors import Refused
+
+F = TypeVar("F", bound=Callable[..., Any])
+BYTES_MAX = 1_000_000
+
+
+def with_project(function: F) -> F:
+    return click.option(
+        "-p", "--project", metavar="DIR", default=".", show_default=True, type=click.Path(path_type=Path),
+        help="Project folder, or its obverse.toml.",
+    )(function)  # fmt: skip
+
+
+def with_json(function: F) -> F:
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object; errors too.")(function)
+
+
+def with_asker(function: F) -> F:
+    """Who asks, and what for."""
+    for option in (
+        click.option("--purpose", default="", metavar="NAME", help="What the question is for, as declared."),
+        click.option("--analyst", default="", metavar="NAME", help="Who asks, as declared; in process, bookkeeping."),
+    ):
+        function = option(function)
+    return function
+
+
+def with_price(function: F) -> F:
+    """How a question is paid for: by epsilon, or by how wrong the answer may be."""
+    for option in (
+        click.option("--confidence", type=float, default=0.95, show_default=True, help="Level of the noise interval."),
+        click.option("--within", metavar="X", help="Find the least epsilon whose noise interval is at most ± X."),
+        click.option("--delta", metavar="D", help="Delta of this question; default: [privacy] delta."),
+        click.option("--epsilon", metavar="E", help="Price of this question; default: [privacy] epsilon."),
+    ):
+        function = option(function)
+    return function
+
+
+def with_question(function: F) -> F:
+    """The SQL: an argument, a file, or stdin."""
+    function = click.option(
+        "-f",
+        "--file",
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="Read the SQL from a file.",
+    )(function)
+    return click.argument("sql", required=False)(function)
+
+
+def question_text(sql: str | None, file: Path | None) -> str:
+    """The question, from exactly one place."""
+    if sql is not None and file is not None:
+        raise click.UsageError("give the SQL as an argument or with -f, not both.")
+    if file is not None:
+        return read_text(file.read_bytes())
+    if sql is not None and sql != "-":
+        return sql
+    stdin = click.get_binary_stream("stdin")
+    if sql is None and sys.stdin.isatty():
+        raise click.UsageError("give the SQL: as an argument in quotes, with -f FILE, or on stdin.")
+    return read_text(stdin.read(BYTES_MAX))
+
+
+def read_text(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Refused("parse_error", "the question is not UTF-8 text.", fix="save it as UTF-8.") from None
+
+
+def print_json(fields: object) -> None:
+    click.echo(json.dumps(fields, ensure_ascii=False, indent=2))

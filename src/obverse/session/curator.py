@@ -1,0 +1,242 @@
+"""The curator's acts: publish data, grant budget, declare analysts, and keep the ledger. None of them reads a row."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from obverse.catalog import parameters
+from obverse.catalog.edit import with_analyst, with_number
+from obverse.catalog.load import FILE_NAME, load, loads
+from obverse.catalog.model import Budget, Catalog
+from obverse.core.errors import LedgerError, Refused
+from obverse.core.ledger import Head
+from obverse.core.numbers import exact
+from obverse.ledger import transfer
+from obverse.ledger.acknowledge import acknowledge
+from obverse.ledger.home import Home, default_home
+from obverse.ledger.register import Opened, open_dataset, publish
+from obverse.session.opening import claimed, sources_of
+
+NAME_MAX = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A ledger after a curator's act: where it lies, and how far it has come."""
+
+    path: Path
+    head: Head
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """The cap on everybody together, before and after a grant."""
+
+    before: Budget
+    after: Budget
+
+
+@contextmanager
+def opened_ledger(project: Path) -> Iterator[tuple[Catalog, Home, Opened]]:
+    """The project's catalog and the one ledger that serves its data."""
+    catalog = private_catalog(project)
+    home = Home(default_home())
+    try:
+        opened = open_dataset(home, claimed(catalog))
+        try:
+            yield catalog, home, opened
+        finally:
+            opened.ledger.close()
+    finally:
+        home.close()
+
+
+def private_catalog(project: Path) -> Catalog:
+    catalog = load(project)
+    if catalog.unit is None:
+        raise Refused("no_private_table", "this project has no private table, so it has no ledger and no budget.")
+    return catalog
+
+
+def publish_data(project: Path) -> str:
+    """Register the rows as they are now as a new version; gives its opaque id."""
+    with opened_ledger(project) as (catalog, home, opened):
+        return publish(home, opened, sources_of(catalog))
+
+
+def grant(project: Path, epsilon: str, delta: str | None, reason: str) -> Granted:
+    """Raise the cap by an entry in the ledger, and the [budget] of obverse.toml with it: the lower of both binds."""
+    more = Budget(parameters.epsilon(exact(epsilon)), parameters.delta(exact(delta if delta is not None else 0)))
+    if not reason.strip():
+        raise Refused("bad_parameter", "a grant needs its reason", fix='Add --reason "why more may be revealed".')
+    with opened_ledger(project) as (catalog, _, opened):
+        held, declared = opened.ledger.budget(), catalog.budget
+        before = Budget(min(held.epsilon, declared.epsilon), min(held.delta, declared.delta))
+        after = Budget(before.epsilon + more.epsilon, before.delta + more.delta)
+
+        def change(text: str) -> str:
+            text = with_number(text, ("budget", "epsilon"), after.epsilon)
+            return with_number(text, ("budget", "delta"), after.delta) if after.delta != declared.delta else text
+
+        write = prepared(project, change)
+        opened.ledger.grant(more.epsilon, more.delta, reason.strip())
+        write()
+        return Granted(before, after)
+
+
+def add_analyst(project: Path, name: str, epsilon: str | None, delta: str | None, purposes: tuple[str, ...]) -> Path:
+    """Append a section to obverse.toml; valid before and after, or not written."""
+    if not name.isprintable() or not 0 < len(name) <= NAME_MAX or "." in name:
+        raise Refused("bad_name", "not a name for an analyst", fix="Use letters and digits, such as ana.")
+    facts: dict[str, Fraction | tuple[str, ...]] = {}
+    if epsilon is not None:
+        facts["epsilon"] = parameters.epsilon(exact(epsilon))
+    if delta is not None:
+        facts["delta"] = parameters.delta(exact(delta))
+    if purposes:
+        facts["purposes"] = tuple(dict.fromkeys(purposes))
+    return prepared(project, lambda text: with_analyst(text, name, facts))()
+
+
+def prepared(project: Path, change: Callable[[str], str]) -> Callable[[], Path]:
+    """A change of obverse.toml, found valid; calling what is given back writes it, whole or not at all."""
+    load(project)
+    file = Path(os.path.realpath(project / FILE_NAME if project.is_dir() else project))
+    before = file.read_bytes()
+    changed = change(before.decode("utf-8"))
+    loads(changed.removeprefix("\ufeff"), file.parent, file.name)
+
+    def write() -> Path:
+        if file.read_bytes() != before:
+            raise Refused("changed_meanwhile", "obverse.toml was changed meanwhile and is left alone", fix="Try again.")
+        _replace(file, changed.encode("utf-8"))
+        return file
+
+    return write
+
+
+def _replace(file: Path, content: bytes) -> None:
+    beside = file.with_name(f".{file.name}.{secrets.token_hex(6)}")
+    try:
+        with open(beside, "xb") as out:
+            out.write(content)
+            out.flush()
+            os.fsync(out.fileno())
+        os.chmod(beside, file.stat().st_mode & 0o777)
+        os.replace(beside, file)
+    except OSError as error:
+        why = error.strerror or "the system refused"
+        raise Refused("cannot_write", "obverse.toml cannot be written", place=str(file), why=why) from None
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def ledger_head(project: Path) -> Kept:
+    with opened_ledger(project) as (_, _, opened):
+        return Kept(opened.ledger.path, opened.ledger.head())
+
+
+def verify_ledger(project: Path) -> Kept:
+    """Check every record, total, answer and note, and the anchor outside the project."""
+    with opened_ledger(project) as (_, _, opened):
+        return Kept(opened.ledger.path, opened.ledger.verify())
+
+
+def verify_copy(file: Path) -> Kept:
+    """Check an export or a backup by itself, without a project."""
+    try:
+        with open(file, "rb") as opening:
+            exported = opening.read(1) == b"{"
+        if not exported:
+            return Kept(file, transfer.verify_file(file))
+        with open(file, encoding="ascii") as lines:
+            return Kept(file, transfer.verify_export(lines))
+    except OSError as error:
+        raise Refused("no_such_file", f"cannot be read: {error.strerror}", place=str(file)) from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        why = "it is neither an export nor a ledger of Obverse, or it was changed."
+        raise LedgerError("ledger_damaged", "the file cannot be read as a ledger", place=str(file), why=why) from None
+
+
+def export_ledger(project: Path, target: Path) -> Kept:
+    with opened_ledger(project) as (_, _, opened):
+        return Kept(target, transfer.export(opened.ledger, target))
+
+
+def backup_ledger(project: Path, target: Path) -> Kept:
+    with opened_ledger(project) as (_, _, opened):
+        return Kept(target, transfer.backup(opened.ledger, target))
+
+
+def move_ledger(project: Path, target: Path) -> Kept:
+    """Close the ledger here for good; the copy goes on elsewhere."""
+    with opened_ledger(project) as (_, _, opened):
+        return Kept(target, transfer.move(opened.ledger, target))
+
+
+def restore_ledger(project: Path, copy: Path) -> tuple[Kept, LedgerError | None]:
+    """Put a copy in the ledger's place; the error tells that it is older and has to be acknowledged."""
+    catalog = private_catalog(project)
+    home = Home(default_home())
+    try:
+        claim = claimed(catalog)
+        path = ledger_known(home, catalog) or claim.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        kept = Kept(path, transfer.restore(copy, path))
+        try:
+            open_dataset(home, claim).ledger.close()
+        except LedgerError as error:
+            return kept, error
+        return kept, None
+    finally:
+        home.close()
+
+
+def acknowledge_ledger(project: Path, reason: str) -> Kept:
+    """Go on with a ledger that is in doubt, and charge the worst that it may have forgotten."""
+    if not reason.strip():
+        raise Refused("bad_parameter", "acknowledging needs its reason", fix='Add --reason "what happened".')
+    catalog = private_catalog(project)
+    home = Home(default_home())
+    try:
+        opened = acknowledge(home, claimed(catalog), reason.strip())
+        try:
+            return Kept(opened.ledger.path, opened.ledger.head())
+        finally:
+            opened.ledger.close()
+    finally:
+        home.close()
+
+
+def renew_sample(project: Path, reason: str) -> None:
+    """The sample was written anew where one lay before: its ledger goes on, its rows become a version. Else nothing."""
+    catalog = private_catalog(project)
+    home = Home(default_home())
+    try:
+        known = ledger_known(home, catalog)
+    finally:
+        home.close()
+    if known is None:
+        return
+    try:
+        publish_data(project)
+    except LedgerError as error:
+        if error.code != "ledger_missing":
+            raise
+        acknowledge_ledger(project, reason)
+        publish_data(project)
+
+
+def ledger_known(home: Home, catalog: Catalog) -> Path | None:
+    """Where the ledger of this data lies, if the data was ever seen on this machine. Makes nothing."""
+    identified = home.identified(sources_of(catalog))
+    with home.shared() as registry:
+        known = registry.dataset_of(identified)
+    return None if known is None else known.ledger

@@ -1,0 +1,104 @@
+"""obverse init: column names and declared types of files, to a draft of obverse.toml. Values only on the curator's word."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from obverse.catalog.draft import SourceFile, draft, questions
+from obverse.catalog.load import FILE_NAME
+from obverse.catalog.model import Budget, Catalog, Source, Table
+from obverse.catalog.tables import CSV_ENDINGS, DUCKDB_ENDINGS, PARQUET_ENDINGS
+from obverse.core.engine import Schema
+from obverse.core.errors import Refused
+from obverse.core.units import KeyPath
+from obverse.engines.duckdb import header_of
+from obverse.session.opening import engine_of
+
+DELIMITERS = ",;\t|"
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """A written draft, and what it asks the curator."""
+
+    path: Path
+    questions: tuple[str, ...]
+
+
+def init(files: Sequence[str], folder: Path, *, name: str | None, sniff: bool) -> Drafted:
+    """Write obverse.toml beside the data; one that is there is never touched."""
+    target = folder / FILE_NAME
+    if os.path.lexists(target):
+        raise Refused("file_exists", "there is an obverse.toml already, and it is not overwritten", place=str(target),
+                      fix="Edit it, or name another folder with --project.")  # fmt: skip
+    seen = [_seen(file, folder) for file in files]
+    sniffed = {one.file: dict(_schema(source, public=True)) for one, source in seen if one.kind == "csv"} if sniff else None
+    text = draft([one for one, _ in seen], name=name or folder.absolute().name or "project", sniffed=sniffed)
+    _write(target, text)
+    return Drafted(target, questions(text))
+
+
+def _seen(file: str, folder: Path) -> tuple[SourceFile, Source]:
+    """A file by its header line or its own schema."""
+    lower = file.lower()
+    if lower.endswith(CSV_ENDINGS):
+        path = _existing(file)
+        source = max((Source("csv", path, delimiter=sign) for sign in DELIMITERS), key=lambda one: len(header_of(one)))
+        return SourceFile(_relative(path, folder), dict.fromkeys(header_of(source)), "csv", delimiter=source.delimiter), source
+    if lower.endswith(PARQUET_ENDINGS):
+        source = Source("parquet", _existing(file))
+        return SourceFile(_relative(_existing(file), folder), dict(_schema(source)), "parquet"), source
+    place, colon, table = file.rpartition(":")
+    if colon and place.lower().endswith(DUCKDB_ENDINGS):
+        source = Source("duckdb", _existing(place), table=table)
+        return SourceFile(_relative(_existing(place), folder), dict(_schema(source)), "duckdb", table=table), source
+    if lower.endswith(DUCKDB_ENDINGS):
+        raise Refused("bad_source", f"which table of {file}?", fix=f"Name it: {file}:TABLE")
+    raise Refused(
+        "bad_source", f"the kind of {file!r} is not known", fix="Name .csv, .tsv or .parquet files, or file.duckdb:TABLE."
+    )
+
+
+def _existing(file: str) -> Path:
+    path = Path(file)
+    if not path.is_file():
+        raise Refused("source_missing", "there is no such file", place=file, fix="Check the name.")
+    return path
+
+
+def _schema(source: Source, *, public: bool = False) -> Schema:
+    """The engine's own types; of a CSV file only when it is read as public, which looks at its values."""
+    table = Table("seen", source, {}, None if public else KeyPath("seen", None))
+    nothing = Fraction(0)
+    catalog = Catalog("init", Path(), Path(), {}, None, "pure", nothing, nothing, Budget(nothing), {"seen": table})
+    engine = engine_of(catalog)
+    try:
+        return engine.schema("seen")
+    finally:
+        engine.close()
+
+
+def _relative(path: Path, folder: Path) -> str:
+    """As the toml names it: from its own folder, with forward slashes."""
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # another drive
+        return path.absolute().as_posix()
+
+
+def _write(target: Path, text: str) -> None:
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_text(text, encoding="utf-8", newline="\n")
+        beside.rename(target)
+    except OSError as error:
+        why = error.strerror or "the system refused"
+        raise Refused("cannot_write", "obverse.toml cannot be written", place=str(target), why=why) from None
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,312 @@
+"""The ledger on disk: durable, closed to what it cannot write, wary of exchanged files, forks and old formats."""
+
+import os
+import sqlite3
+import tempfile
+import threading
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from obverse.accounting.budget import cap_of
+from obverse.catalog.model import Budget
+from obverse.core.errors import BudgetExceeded, LedgerError
+from obverse.core.ledger import Cap, Caps, Fingerprint, Head, Receipt, Scope, Spent, Stored, Terms
+from obverse.core.loss import PureLoss
+from obverse.core.units import Neighbours
+from obverse.ledger import book, storage
+from obverse.ledger.anchor import NoAnchor
+from obverse.ledger.chain import Draft
+from obverse.ledger.sqlite import SHAPE, SqliteLedger
+from obverse.ledger.storage import Database
+
+GOLDEN = Path(__file__).parent / "golden"
+TERMS = Terms("pure", Neighbours.ADD_REMOVE, "person")
+CAPS = Caps(Cap("pure", Fraction(1), Fraction(1, 10**6)))
+
+
+@pytest.fixture
+def ledger(world):
+    return world.open(world.claimed("one", world.file("people.csv"))).ledger
+
+
+def code_of(action, *args, **kwargs):
+    with pytest.raises(LedgerError) as caught:
+        action(*args, **kwargs)
+    return caught.value.code
+
+
+def made(path: Path, **options) -> SqliteLedger:
+    ledger = SqliteLedger(path, NoAnchor(), **options)
+    ledger.create("ledger", "data", TERMS, Budget(Fraction(1)))
+    return ledger
+
+
+def debit(ledger: SqliteLedger, plan: str = "plan", note: str = "") -> Receipt | Stored:
+    tenth = PureLoss(Fraction(1, 10))
+    return ledger.reserve(Scope("data"), tenth, Fingerprint(plan), key="", caps=CAPS, note=note)
+
+
+def in_child(action) -> int:
+    """Exit status of a forked child that runs the action: 0 when it returns true."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = 0 if action() else 2
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_everything_is_there_again_after_reopening(world, ask):
+    claimed = world.claimed("one", world.file("people.csv"))
+    first = world.open(claimed)
+    receipt = ask(first.ledger, "plan", key="k", answer=b"bytes", note="SELECT 1")
+    head = first.ledger.head()
+    first.ledger.close()
+    again = world.open(claimed)
+    assert again.dataset == first.dataset
+    assert again.ledger.head() == head == again.ledger.verify()
+    assert again.ledger.spent() == Spent("pure", Fraction(1, 10))
+    assert ask(again.ledger, "plan", key="k") == Stored(b"bytes", receipt)
+    assert again.ledger.note(receipt.number) == "SELECT 1"
+
+
+def test_the_file_is_written_through_to_disk_and_private_to_its_owner(ledger):
+    with ledger.database.connection() as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+    assert ledger.path.stat().st_mode & 0o077 == 0
+
+
+def test_two_processes_worth_of_ledgers_see_each_others_debits(world, ask):
+    claimed = world.claimed("one", world.file("people.csv"))
+    left, right = world.open(claimed).ledger, world.open(claimed).ledger
+    for n in range(5):
+        ask(left, f"left {n}")
+        ask(right, f"right {n}")
+    assert left.head() == right.head()
+    with pytest.raises(BudgetExceeded):
+        ask(left, "one more")
+
+
+def test_a_cap_lowered_by_one_process_binds_the_debits_of_another(world, ask):
+    claimed = world.claimed("one", world.file("people.csv"))
+    owner, service = world.open(claimed).ledger, world.open(claimed).ledger
+    ask(service, "before", "0.4")
+    owner.lower(Budget(Fraction(1, 2), Fraction(0)), "second thoughts")
+    with pytest.raises(BudgetExceeded):
+        ask(service, "after", "0.2", caps=Caps(cap_of(Budget(Fraction(1)), "pure")))
+
+
+def test_fifty_threads_on_one_ledger_spend_exactly_the_budget(ledger, ask):
+    won = []
+
+    def one(n):
+        try:
+            ask(ledger, f"plan {n}")
+            won.append(n)
+        except BudgetExceeded:
+            pass
+
+    threads = [threading.Thread(target=one, args=(n,)) for n in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 10
+    assert ledger.verify() == ledger.head()
+
+
+def test_a_forked_child_goes_on_with_a_connection_of_its_own(world, ledger, ask):
+    ask(ledger, "before")
+    assert in_child(lambda: isinstance(ask(ledger, "in the child"), Receipt)) == 0
+    ask(ledger, "after")
+    assert ledger.spent().amount == Fraction(3, 10)
+    assert ledger.verify() == ledger.head()
+
+
+def test_records_cannot_be_changed_or_deleted_through_sql(ledger, ask):
+    ask(ledger, "plan")
+    for statement in ("UPDATE entry SET hash = x'00'", "DELETE FROM entry", "DELETE FROM answer"):
+        with pytest.raises(LedgerError), ledger.database.transaction() as connection:
+            connection.execute(statement)
+    assert ledger.verify() == ledger.head()
+
+
+def test_a_missing_file_is_never_made_anew_silently(world, ledger, ask):
+    ledger.close()
+    ledger.path.unlink()
+    assert code_of(ask, ledger, "plan") == "ledger_missing"
+    assert not ledger.path.exists()
+
+
+def test_a_file_that_is_not_a_ledger_is_refused(tmp_path):
+    path = tmp_path / "ledger.db"
+    path.write_text("not a database at all, and long enough to be taken for one" * 20)
+    assert code_of(SqliteLedger(path, NoAnchor()).head) == "ledger_damaged"
+
+
+def test_another_programs_database_is_refused(tmp_path):
+    path = tmp_path / "ledger.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE theirs (x)")
+    assert code_of(SqliteLedger(path, NoAnchor()).head) == "ledger_damaged"
+
+
+def test_an_empty_ledger_answers_nothing(tmp_path):
+    ledger = SqliteLedger(tmp_path / "ledger.db", NoAnchor())
+    ledger.database.create()
+    assert code_of(ledger.head) == "ledger_damaged"
+    assert code_of(debit, ledger) == "ledger_damaged"
+
+
+def test_a_full_disk_refuses_the_debit_and_the_service_stays_up(tmp_path):
+    ledger = made(tmp_path / "ledger.db")
+    with ledger.database.connection() as connection:
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+    assert code_of(debit, ledger, note="x" * 50_000) == "ledger_unwritable"
+    assert ledger.spent().amount == 0
+    with ledger.database.connection() as connection:
+        connection.execute("PRAGMA max_page_count = 1000000")
+    assert isinstance(debit(ledger, note="x" * 50_000), Receipt)
+    assert ledger.verify() == ledger.head()
+
+
+class FailingDisk(sqlite3.Connection):
+    """A connection whose next commit fails as a failed fsync does."""
+
+    fails = False
+
+    def execute(self, statement, *args):
+        if FailingDisk.fails and statement == "COMMIT":
+            error = sqlite3.OperationalError("disk I/O error")
+            error.sqlite_errorcode = sqlite3.SQLITE_IOERR_FSYNC
+            raise error
+        return super().execute(statement, *args)
+
+
+def test_after_a_failed_fsync_nothing_is_answered_until_it_is_reopened(tmp_path, monkeypatch):
+    connect = sqlite3.connect
+    monkeypatch.setattr(storage.sqlite3, "connect", lambda *a, **k: connect(*a, **k, factory=FailingDisk))
+    ledger = made(tmp_path / "ledger.db")
+    monkeypatch.setattr(FailingDisk, "fails", True)
+    assert code_of(debit, ledger) == "ledger_unwritable"
+    monkeypatch.setattr(FailingDisk, "fails", False)
+    assert code_of(debit, ledger) == "ledger_unwritable"
+    assert isinstance(debit(SqliteLedger(ledger.path, NoAnchor())), Receipt)
+
+
+def test_a_failure_to_store_the_answer_says_that_it_was_charged(tmp_path, monkeypatch):
+    connect = sqlite3.connect
+    monkeypatch.setattr(storage.sqlite3, "connect", lambda *a, **k: connect(*a, **k, factory=FailingDisk))
+    ledger = made(tmp_path / "ledger.db")
+    receipt = debit(ledger)
+    monkeypatch.setattr(FailingDisk, "fails", True)
+    with pytest.raises(LedgerError) as caught:
+        ledger.settle(receipt, b"42")
+    assert caught.value.charged
+
+
+def test_a_read_only_ledger_refuses_every_debit():
+    """Run as a user who may only read; root is let through everywhere."""
+    folder = Path(tempfile.mkdtemp(prefix="obverse-read-only-"))
+    ledger = made(folder / "ledger.db")
+    ledger.close()
+    ledger.path.chmod(0o444)
+    folder.chmod(0o555)
+
+    def refused() -> bool:
+        if os.geteuid() == 0:
+            os.setuid(65534)
+        return code_of(debit, SqliteLedger(ledger.path, NoAnchor())) == "ledger_unwritable"
+
+    try:
+        assert in_child(refused) == 0
+    finally:
+        folder.chmod(0o755)
+        ledger.path.unlink()
+        folder.rmdir()
+
+
+def test_a_ledger_in_a_place_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert code_of(made, tmp_path / "file" / "ledger.db") == "ledger_unwritable"
+
+
+def test_waiting_for_a_lock_is_bounded(tmp_path):
+    ledger = made(tmp_path / "ledger.db", busy_s=0.01)
+    with sqlite3.connect(ledger.path, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert code_of(debit, ledger) == "ledger_busy"
+        other.execute("ROLLBACK")
+    other.close()
+    assert isinstance(debit(ledger), Receipt)
+    assert ledger.head().count == 2
+
+
+def test_a_file_exchanged_under_a_running_process_is_noticed(tmp_path):
+    ledger = made(tmp_path / "ledger.db")
+    older = made(tmp_path / "older.db")
+    older.close()
+    debit(ledger)
+    with ledger.database.connection() as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    os.replace(older.path, ledger.path)
+    assert code_of(debit, ledger, "another") == "ledger_rolled_back"
+
+
+def test_a_record_of_a_kind_yet_unknown_is_refused(tmp_path, monkeypatch):
+    ledger = made(tmp_path / "ledger.db")
+    monkeypatch.setitem(book._ACTS, "invented", book._noted)
+    ledger._append("catalog", lambda held: Draft("invented", {}))
+    monkeypatch.undo()
+    assert code_of(SqliteLedger(ledger.path, NoAnchor()).head) == "ledger_newer"
+
+
+def test_a_format_of_the_future_is_refused(tmp_path):
+    ledger = made(tmp_path / "ledger.db")
+    with ledger.database.connection() as connection:
+        connection.execute(f"PRAGMA user_version = {SHAPE.format + 1}")
+    ledger.close()
+    assert code_of(SqliteLedger(ledger.path, NoAnchor()).head) == "ledger_newer"
+
+
+def test_a_file_of_format_0_is_upgraded_bit_for_bit(tmp_path):
+    path = tmp_path / "ledger.db"
+    with sqlite3.connect(path) as old:
+        old.executescript((GOLDEN / "format-0.sql").read_text())
+        before = old.execute("SELECT number, body, hash FROM entry ORDER BY number").fetchall()
+    old.close()
+    ledger = SqliteLedger(path, NoAnchor())
+    assert ledger.verify() == Head(6, "c7a1bbafb29a9d2ea84a9c7430a804de86d2259f233caffa5fda3d50de823d57")
+    assert ledger.spent() == Spent("pure", Fraction(13, 30), Fraction(1, 10**7))
+    assert ledger.spent(analyst="ana").amount == Fraction(1, 10)
+    with ledger.database.connection() as connection:
+        assert connection.execute("SELECT number, body, hash FROM entry ORDER BY number").fetchall() == before
+        assert connection.execute("PRAGMA user_version").fetchone() == (SHAPE.format,)
+    stored = ledger.reserve(
+        Scope("data", "ana", "quality"), PureLoss(Fraction(1, 10)), Fingerprint("plan a"), key="k1", caps=CAPS
+    )
+    assert isinstance(stored, Stored)
+    assert stored.answer == b"answer a"
+    assert isinstance(debit(ledger, note="SELECT 1"), Receipt)
+    assert ledger.verify().count == 7
+
+
+def test_a_new_file_has_the_shape_of_an_upgraded_one(tmp_path):
+    (tmp_path / "old.db").touch()
+    with sqlite3.connect(tmp_path / "old.db") as old:
+        old.executescript((GOLDEN / "format-0.sql").read_text())
+    old.close()
+    shapes = []
+    for name in ("old.db", "new.db"):
+        database = Database(tmp_path / name, SHAPE)
+        database.create()
+        with database.connection() as connection:
+            shapes.append(connection.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall())
+        database.close()
+    assert shapes[0] == shapes[1]
