@@ -69,10 +69,9 @@ def question_text(sql: str | None, file: Path | None) -> str:
         return read_text(file.read_bytes())
     if sql is not None and sql != "-":
         return sql
-    stdin = click.get_binary_stream("stdin")
     if sql is None and sys.stdin.isatty():
         raise click.UsageError("give the SQL: as an argument in quotes, with -f FILE, or on stdin.")
-    return read_text(stdin.read(BYTES_MAX))
+    return read_text(sys.stdin.buffer.read(BYTES_MAX))
 
 
 def read_text(raw: bytes) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -80,7 +81,12 @@ def price(known: AnnotatedPlan, catalog: Catalog, wish: Wish) -> CostedPlan:
     _data_free_error(known)
 
     def half_width_at(epsilon: Fraction) -> float:
-        return widest(replace(allocate(known, epsilon, delta, catalog.accounting), level=wish.confidence))
+        try:
+            return widest(replace(allocate(known, epsilon, delta, catalog.accounting), level=wish.confidence))
+        except Refused as refused:
+            if refused.code != "epsilon_too_small":
+                raise
+            return sys.float_info.max  # noise too large to be drawn is an error too large
 
     epsilon = parameters.epsilon(least_epsilon(width, half_width_at))
     return replace(allocate(known, epsilon, delta, catalog.accounting), level=wish.confidence)

@@ -72,6 +72,23 @@ def test_a_known_value_of_the_conversion():
     assert float(epsilon_of(Fraction(1, 2), Fraction(1, 10**6))) == pytest.approx(5.2215344445, abs=1e-9)
 
 
+@pytest.mark.parametrize(("rho", "delta"), [("1/2", "1e-6"), ("1/1000", "1e-9"), ("10", "1e-3")])
+def test_two_peers_find_no_smaller_epsilon_and_nearly_the_same(rho, delta):
+    """dp_accounting evaluates the same theorem at listed orders; OpenDP converts by its own privacy profile."""
+    ours, number = float(epsilon_of(Fraction(rho), Fraction(delta))), float(Fraction(rho))
+    accountant = pytest.importorskip("dp_accounting.rdp.rdp_privacy_accountant")
+    orders = [1 + 1.02**n for n in range(-300, 600)]
+    theirs, _ = accountant.compute_epsilon(orders, [number * order for order in orders], float(delta))
+    assert theirs == pytest.approx(ours, rel=1e-3)
+    assert theirs >= ours - 1e-9
+    dp = pytest.importorskip("opendp.prelude")
+    dp.enable_features("contrib")
+    scale = (1 / (2 * number)) ** 0.5
+    space = dp.atom_domain(T=int), dp.absolute_distance(T=int)
+    approximate = dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale))
+    assert approximate.map(1).epsilon(delta=float(delta)) == pytest.approx(ours, rel=1e-3)
+
+
 def test_no_loss_is_no_epsilon():
     assert epsilon_of(Fraction(0), Fraction(1, 10**6)) == 0
 

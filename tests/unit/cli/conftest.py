@@ -76,7 +76,12 @@ def obverse(project: Path, monkeypatch: pytest.MonkeyPatch) -> Obverse:
     return run
 
 
-def spent(obverse: Obverse) -> str:
+@pytest.fixture
+def spent(obverse: Obverse) -> Callable[[], str]:
     """What everybody together has spent."""
-    told: str = json.loads(obverse("budget", "--json").stdout)["lines"][0]["spent"]
+
+    def told() -> str:
+        line: dict[str, str] = json.loads(obverse("budget", "--json").stdout)["lines"][0]
+        return line["spent"]
+
     return told

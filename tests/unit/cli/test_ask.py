@@ -3,29 +3,41 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 import pytest
+from click.testing import Result
 
-from .conftest import COUNT, GROUPED, Obverse, spent
+Obverse = Callable[..., Result]
+Spent = Callable[[], str]
+COUNT = "SELECT COUNT(*) AS n FROM people"
+GROUPED = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex"
 
 
 def test_an_answer_shows_interval_price_rest_and_claim(obverse: Obverse) -> None:
     said = obverse("ask", GROUPED)
     assert said.exit_code == 0, said.output
     words = " ".join(said.stdout.split())
-    for part in ("sex", " ± ", "95 % interval", "epsilon 0.1, 10 % of the budget", "about 9 more like this", "Protects one people"):
+    for part in (
+        "sex",
+        " ± ",
+        "95 % interval",
+        "epsilon 0.1, 10 % of the budget",
+        "about 9 more like this",
+        "Protects one people",
+    ):
         assert part in words
     assert "whoever can run this can read the files" in words
 
 
-def test_the_same_question_again_is_free(obverse: Obverse) -> None:
+def test_the_same_question_again_is_free(obverse: Obverse, spent: Spent) -> None:
     first, second = obverse("ask", COUNT, "--json"), obverse("ask", COUNT, "--json")
     one, other = json.loads(first.stdout), json.loads(second.stdout)
     assert one["rows"] == other["rows"]
     assert [one["price"]["stored"], other["price"]["stored"]] == [False, True]
-    assert spent(obverse) == "0.1"
+    assert spent() == "0.1"
     assert "free this time" in obverse("ask", COUNT).stdout
 
 
@@ -71,10 +83,12 @@ def test_out_writes_the_answer_and_its_claim_beside_it(obverse: Obverse, project
 
 
 @pytest.mark.parametrize("name", ["people.csv", "answer.xlsx", "nowhere/answer.csv"])
-def test_an_output_that_cannot_be_written_is_refused_before_the_debit(obverse: Obverse, project: Path, name: str) -> None:
+def test_an_output_that_cannot_be_written_is_refused_before_the_debit(
+    obverse: Obverse, spent: Spent, project: Path, name: str
+) -> None:
     before = (project / "people.csv").read_bytes()
     assert obverse("ask", COUNT, "--out", name).exit_code == 3
-    assert spent(obverse) == "0"
+    assert spent() == "0"
     assert (project / "people.csv").read_bytes() == before
 
 
@@ -84,11 +98,11 @@ def test_within_finds_a_price_by_error(obverse: Obverse) -> None:
     assert max(value - low, high - value) <= 20
 
 
-def test_a_batch_is_charged_once_and_answered_together(obverse: Obverse, project: Path) -> None:
+def test_a_batch_is_charged_once_and_answered_together(obverse: Obverse, spent: Spent, project: Path) -> None:
     (project / "b.sql").write_text(f"-- two; questions\n{COUNT};\n{GROUPED};\n", encoding="utf-8")
     told = json.loads(obverse("ask", "--batch", "b.sql", "--epsilon", "0.1", "--json").stdout)
     assert [len(answer["rows"]) for answer in told["answers"]] == [1, 3]
-    assert float(spent(obverse)) <= 0.2
+    assert float(spent()) <= 0.2
     said = obverse("ask", "--batch", "b.sql", "--epsilon", "0.1").stdout
     assert "question 2 of 2" in said
     assert "free this time" in said
@@ -126,12 +140,12 @@ def test_an_error_is_an_object_on_stdout_with_json(obverse: Obverse) -> None:
     assert told["charged"] is False
 
 
-def test_over_budget_is_exit_code_four(obverse: Obverse) -> None:
+def test_over_budget_is_exit_code_four(obverse: Obverse, spent: Spent) -> None:
     said = obverse("ask", COUNT, "--epsilon", "1.5")
     assert said.exit_code == 4
     assert "nothing was spent" in said.stderr
     assert obverse("ask", COUNT, "--analyst", "ben", "--epsilon", "0.3").exit_code == 4
-    assert spent(obverse) == "0"
+    assert spent() == "0"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from obverse.accounting.budget import cap_of
 from obverse.catalog.model import Budget
@@ -17,6 +18,9 @@ from obverse.core.units import Neighbours
 from obverse.ledger.home import Home
 from obverse.ledger.register import Claimed, Opened, open_dataset
 from obverse.ledger.sources import FileSource, Source
+
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 BUDGET = Budget(Fraction(1), Fraction(1, 10**6))
 

@@ -1,0 +1,131 @@
+"""analyst, data, check and init."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from obverse.catalog.load import load
+
+Obverse = Callable[..., Result]
+Spent = Callable[[], str]
+COUNT = "SELECT COUNT(*) AS n FROM people"
+
+
+def findings(obverse: Obverse) -> list[tuple[str, str]]:
+    told = json.loads(obverse("check", "--json").stdout)
+    return [(one["level"], one["about"]) for one in told["findings"]]
+
+
+def test_an_analyst_is_added_below_what_is_there(obverse: Obverse, project: Path) -> None:
+    before = (project / "obverse.toml").read_text(encoding="utf-8")
+    said = obverse("analyst", "add", "cleo", "--epsilon", "0.3", "--purpose", "quality")
+    assert said.exit_code == 0, said.output
+    assert (project / "obverse.toml").read_text(encoding="utf-8").startswith(before)
+    cleo = load(project).analysts["cleo"]
+    assert (cleo.budget is not None and float(cleo.budget.epsilon), cleo.purposes) == (0.3, ("quality",))
+    assert obverse("ask", COUNT, "--analyst", "cleo").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "args", [["ana"], ["a.b"], [""], ["cleo", "--purpose", "gossip"], ["cleo", "--epsilon", "0"], ["cleo", "--delta", "1e-8"]]
+)
+def test_an_analyst_that_would_not_be_valid_is_not_written(obverse: Obverse, project: Path, args: list[str]) -> None:
+    before = (project / "obverse.toml").read_bytes()
+    assert obverse("analyst", "add", *args).exit_code == 3
+    assert (project / "obverse.toml").read_bytes() == before
+
+
+def test_check_says_what_holds_and_makes_no_ledger(obverse: Obverse, project: Path) -> None:
+    said = obverse("check")
+    assert said.exit_code == 0, said.output
+    assert "ok       people: protects person_id, one row per unit" in said.stdout
+    assert "the first question makes it" in " ".join(said.stdout.split())
+    assert not (project / ".obverse").exists()
+
+
+def test_check_names_file_line_key_and_the_nearest_key(obverse: Obverse, project: Path) -> None:
+    file = project / "obverse.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace("bounds = [0, 120]", "bouns = [0, 120]"), encoding="utf-8")
+    said = obverse("check")
+    assert said.exit_code == 3
+    words = " ".join(said.stdout.split())
+    assert "obverse.toml:25 tables.people.columns.age.bouns" in words
+    assert "Did you mean 'bounds'?" in words
+
+
+def test_check_warns_of_free_text_that_analysts_may_filter_by(obverse: Obverse, project: Path) -> None:
+    assert ("warn", "people.remark") not in findings(obverse)
+    file = project / "obverse.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace(", hidden = true", ""), encoding="utf-8")
+    assert ("warn", "people.remark") in findings(obverse)
+
+
+def test_only_the_curator_is_told_that_rows_changed(obverse: Obverse, project: Path, spent: Spent) -> None:
+    first = obverse("ask", COUNT, "--json").stdout
+    with (project / "people.csv").open("a", encoding="utf-8") as file:
+        file.write("90001,40,F,late\n")
+    again = json.loads(obverse("ask", COUNT, "--json").stdout)
+    assert (again["rows"], again["price"]["stored"]) == (json.loads(first)["rows"], True)
+    assert ("warn", "people") in findings(obverse)
+    version = json.loads(obverse("data", "publish", "--json").stdout)["data_version"]
+    assert len(version) == 32
+    assert ("warn", "people") not in findings(obverse)
+    assert json.loads(obverse("ask", COUNT, "--json").stdout)["price"]["stored"] is False
+    assert spent() == "0.2"
+
+
+def test_check_reports_a_missing_source(obverse: Obverse, project: Path) -> None:
+    (project / "people.csv").unlink()
+    told = json.loads(obverse("check", "--json").stdout)
+    assert (told["ok"], told["findings"][0]["code"]) == (False, "source_missing")
+
+
+def test_check_without_a_project_says_how_to_get_one(obverse: Obverse, tmp_path: Path) -> None:
+    said = obverse("check", "-p", str(tmp_path))
+    assert said.exit_code == 3
+    assert "obverse init" in said.stdout
+
+
+def test_init_reads_names_only_and_asks(obverse: Obverse, project: Path, tmp_path: Path) -> None:
+    (project / "semicolons.csv").write_text("person_id;age;city\n1;2;x\n", encoding="utf-8")
+    folder = str(tmp_path / "new")
+    said = obverse("init", "people.csv", "semicolons.csv", "-p", folder, "--name", "fresh")
+    assert said.exit_code == 0, said.output
+    assert "column names and declared types only" in said.stdout
+    text = (tmp_path / "new" / "obverse.toml").read_text(encoding="utf-8")
+    assert 'source = "../small/people.csv"' in text
+    assert 'delimiter = ";"' in text
+    assert 'name = "fresh"' in text
+    assert "3000" not in text
+    checked = obverse("check", "-p", folder)
+    assert "open " in checked.stdout
+    assert "comments that begin with ?" in checked.stdout
+
+
+def test_init_takes_declared_types_and_sniffs_on_request_only(obverse: Obverse, project: Path, tmp_path: Path) -> None:
+    obverse("ask", "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex", "--out", "a.parquet")
+    (project / "codes.csv").write_text("person_id,thing\n1,2.5\n", encoding="utf-8")
+    told = json.loads(obverse("init", "a.parquet", "codes.csv", "-p", str(tmp_path / "plain"), "--json").stdout)
+    assert told["sniffed"] is False
+    plain = (tmp_path / "plain" / "obverse.toml").read_text(encoding="utf-8")
+    assert 'n = { type = "integer" }' in plain
+    assert 'thing = { type = "text" }' in plain
+    obverse("init", "codes.csv", "--sniff", "-p", str(tmp_path / "sniffed"))
+    assert 'thing = { type = "double" }' in (tmp_path / "sniffed" / "obverse.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("file", ["nowhere.csv", "people.txt", "store.duckdb", "nowhere.parquet", "obverse.toml"])
+def test_init_refuses_what_it_cannot_read(obverse: Obverse, tmp_path: Path, file: str) -> None:
+    assert obverse("init", file, "-p", str(tmp_path / "new")).exit_code == 3
+    assert not (tmp_path / "new" / "obverse.toml").exists()
+
+
+def test_init_never_overwrites(obverse: Obverse, project: Path) -> None:
+    before = (project / "obverse.toml").read_bytes()
+    assert obverse("init", "people.csv").exit_code == 3
+    assert (project / "obverse.toml").read_bytes() == before
