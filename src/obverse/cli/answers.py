@@ -5,20 +5,34 @@ from __future__ import annotations
 import click
 
 from obverse.cli import figures
-from obverse.cli.terminal import Heading, print_fact, print_table
+from obverse.cli.terminal import Heading, print_fact, print_table, shown_lines
 from obverse.plan.answer import Answer, Price, Remaining
 from obverse.session.explained import Explained
 
 
 def print_answer(answer: Answer, *, claim: str | None = None) -> None:
     """The whole answer; `claim` replaces the sentence where it was printed just before."""
+    print_rows(answer)
+    print_costs(answer)
+    print_fact("Claim", answer.claim.sentence if claim is None else claim)
+
+
+def print_batch(questions: list[str], answers: list[Answer]) -> None:
+    """Several answers, and what they cost together."""
+    for number, (question, answer) in enumerate(zip(questions, answers), start=1):
+        click.echo(f"-- {number} of {len(answers)}\n{shown_lines(question)}\n")
+        print_rows(answer)
+    click.echo("-- all together")
+    print_costs(answers[0])
+    print_fact("Claim", answers[0].claim.sentence)
+
+
+def print_rows(answer: Answer) -> None:
     headings = [Heading(c.name, "right" if c.role == "value" and c.type.numeric else "left") for c in answer.columns]
     rows = [[figures.cell(value, bar) for value, bar in zip(row, bars)] for row, bars in zip(answer.rows, answer.intervals)]
     print_table(headings, rows)
     if not answer.rows:
-        click.echo("(no rows)")
-    print_costs(answer)
-    print_fact("Claim", answer.claim.sentence if claim is None else claim)
+        click.echo("(no rows)\n")
 
 
 def print_costs(answer: Answer, *, err: bool = False) -> None:

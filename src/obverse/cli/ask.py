@@ -93,7 +93,7 @@ def _refuse_beside_batch(sql: str | None, file: Path | None, within: str | None,
 def _ask_batch(
     batch: Path, project: Path, analyst: str, purpose: str, epsilon: str | None, delta: str | None, key: str, as_json: bool
 ) -> None:
-    from obverse.cli.answers import print_answer
+    from obverse.cli.answers import print_batch
     from obverse.cli.statements import statements
     from obverse.session.session import open as open_project
 
@@ -103,9 +103,7 @@ def _ask_batch(
     if as_json:
         print_json({"version": 1, "answers": [answer.as_json() for answer in answers]})
         return
-    for number, (question, answer) in enumerate(zip(questions, answers), start=1):
-        click.echo(f"{'' if number == 1 else chr(10)}-- question {number} of {len(answers)}, charged together\n{question}\n")
-        print_answer(answer)
+    print_batch(questions, answers)
 
 
 @contextmanager

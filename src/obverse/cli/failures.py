@@ -29,6 +29,10 @@ class VerbGroup(click.Group):
 
     command_class = Verb
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, one.get_short_help_str(limit=100)) for name, one in self.commands.items()])
+
     def invoke(self, ctx: click.Context) -> Any:
         with told(ctx):
             return super().invoke(ctx)

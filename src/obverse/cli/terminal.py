@@ -46,6 +46,10 @@ def shown(text: object) -> str:
     return "".join(sign if sign.isprintable() else " " for sign in str(text))
 
 
+def shown_lines(text: str) -> str:
+    return "\n".join(shown(line) for line in text.splitlines())
+
+
 def print_table(headings: Sequence[Heading], rows: Sequence[Sequence[str]]) -> None:
     """A rich table for a person, aligned text for a file or a pipe."""
     safe = [[shown(cell) for cell in row] for row in rows]

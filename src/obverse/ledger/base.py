@@ -101,8 +101,10 @@ class ChainLedger(ABC):
         self._append("lower", lambda book: acts.lower(book, budget, reason))
 
     def record_catalog(self, fingerprint: str) -> None:
-        """Note that the declared facts changed."""
-        self._append("catalog", lambda book: Draft("catalog", {"fingerprint": fingerprint}))
+        """Note the declared facts that answers now depend on, where they changed."""
+        self._append(
+            "catalog", lambda book: None if book.catalog == fingerprint else Draft("catalog", {"fingerprint": fingerprint})
+        )
 
     def record_version(self, version: str) -> None:
         """Note that the curator published a new version of the data."""

@@ -33,7 +33,7 @@ class Book:
     """A running fold, the one mutable thing here; `apply` believes only records that the chain has vouched for."""
 
     __slots__ = (
-        "acknowledged", "budget", "cap", "closed", "dataset", "debits", "granted", "hashes", "keys", "last", "ledger_id",
+        "acknowledged", "budget", "cap", "catalog", "closed", "dataset", "debits", "granted", "hashes", "keys", "last", "ledger_id",
         "place", "plans", "terms", "totals", "version",
     )  # fmt: skip
 
@@ -41,7 +41,7 @@ class Book:
         self.place = place
         self.hashes: list[str] = []
         self.last = ""
-        self.ledger_id = self.dataset = self.version = ""
+        self.ledger_id = self.dataset = self.version = self.catalog = ""
         self.terms: Terms
         self.budget: Budget
         self.cap: Cap
@@ -162,6 +162,10 @@ def _reopen(book: Book, entry: Entry) -> None:
     book.closed = False
 
 
+def _catalog(book: Book, entry: Entry) -> None:
+    book.catalog = entry.fields["fingerprint"]
+
+
 def _noted(book: Book, entry: Entry) -> None:
     """Kept for the record only."""
 
@@ -171,7 +175,7 @@ _ACTS: dict[str, Callable[[Book, Entry], None]] = {
     "charge": _charge,
     "settle": _settle,
     "cap": _cap,
-    "catalog": _noted,
+    "catalog": _catalog,
     "version": _version,
     "acknowledge": _acknowledge,
     "close": _close,

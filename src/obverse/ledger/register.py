@@ -16,7 +16,7 @@ from obverse.ledger.base import now
 from obverse.ledger.book import Book
 from obverse.ledger.home import Home, unknown_ledger
 from obverse.ledger.registry import Dataset, Registry
-from obverse.ledger.sources import Identified, Source
+from obverse.ledger.sources import Identified, Source, inode_now
 from obverse.ledger.sqlite import SqliteLedger
 
 
@@ -101,6 +101,16 @@ def changed(home: Home, opened: Opened, sources: Sequence[Source]) -> tuple[str,
     identified = home.identified(sources)
     with home.shared() as registry:
         return registry.changed(opened.dataset.id, identified)
+
+
+def vacate(home: Home, files: Sequence[Path], ledger: Path) -> None:
+    """Our own generator has just made these files where none were: what lay there before is known by its content alone.
+
+    Data that comes back is recognised and finds its ledger missing, so nothing is spent twice.
+    """
+    places = [(os.path.realpath(file), inode_now(os.path.realpath(file)) or "") for file in files]
+    with home.exclusive() as registry:
+        registry.vacate(places, Path(os.path.realpath(ledger)))
 
 
 def book_at(path: Path) -> Book:

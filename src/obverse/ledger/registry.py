@@ -141,6 +141,13 @@ class Registry:
         """From now on this ledger serves the dataset."""
         self._connection.execute("UPDATE dataset SET ledger = ? WHERE id = ?", (ledger_id, dataset_id))
 
+    def vacate(self, places: Sequence[tuple[str, str]], ledger: Path) -> None:
+        """Forget which data lay at these (path, inode) places and which ledger at its path; contents stay known."""
+        for path, inode in places:
+            self._connection.execute("DELETE FROM identity WHERE kind = 'path' AND value = ?", (path,))
+            self._connection.execute("DELETE FROM identity WHERE kind = 'inode' AND (path = ? OR value = ?)", (path, inode))
+        self._connection.execute("UPDATE ledger SET path = path || ' (deleted)' WHERE path = ?", (str(ledger),))
+
     def heads(self, ledger_id: str) -> dict[int, str]:
         """Every head that was ever anchored, by its record's number."""
         rows = self._connection.execute("SELECT count, hash FROM head WHERE ledger = ?", (ledger_id,))

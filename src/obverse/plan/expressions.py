@@ -174,6 +174,11 @@ def refs(expr: Expr) -> Iterator[Ref]:
                 yield from refs(arg)
 
 
+def size(expr: Expr) -> int:
+    """How many parts the expression has."""
+    return 1 + sum(size(arg) for arg in expr.args) if isinstance(expr, Call) else 1
+
+
 def substitute(expr: Expr, facts: Mapping[str, ColumnFacts]) -> Expr:
     """The same expression over columns of which more is known; facts are derived anew."""
     from obverse.plan.functions import call

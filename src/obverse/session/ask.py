@@ -35,6 +35,7 @@ class Debit:
     scope: Scope
     loss: Loss
     fingerprint: Fingerprint
+    question: str  # what the key is bound to: the plan without the data's version
     key: str
     caps: Caps
     note: str
@@ -69,7 +70,14 @@ def charged(
 ) -> tuple[bytes, bool]:
     """Debit, then run what was verified. Not a door: only `ask` calls it, and the noiseless twin of the test harness."""
     receipt = ledger.reserve(
-        debit.scope, debit.loss, debit.fingerprint, key=debit.key, caps=debit.caps, note=debit.note, about=debit.about
+        debit.scope,
+        debit.loss,
+        debit.fingerprint,
+        key=debit.key,
+        caps=debit.caps,
+        question=debit.question,
+        note=debit.note,
+        about=debit.about,
     )
     if isinstance(receipt, Stored):
         return receipt.answer, True

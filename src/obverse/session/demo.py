@@ -46,10 +46,26 @@ def _write_all(target: Path) -> list[str]:
             said.append(f"wrote {name}")
         else:
             said.append(f"kept {name}, which is there already")
+    _settle_in(target, made)
     signed = [file for file in made if file.name != CATALOG]
     if signed and _write_once(target / MANIFEST, lambda path: _sign(path, stamp, signed)):
         return [*said, f"wrote {MANIFEST}"]
     return [*said, f"kept {MANIFEST}, which is there already"] if (target / MANIFEST).exists() else said
+
+
+def _settle_in(target: Path, made: list[Path]) -> None:
+    """A sample written anew where an earlier one was deleted is new data, with a ledger and a budget of its own."""
+    from obverse.ledger.home import Home, default_home
+    from obverse.ledger.register import vacate
+
+    ledger = target / ".obverse" / "ledger.db"
+    private = [file for file in made if file.suffix == ".parquet"]
+    if len(private) == 2 and not ledger.exists() and default_home().exists():
+        home = Home(default_home())
+        try:
+            vacate(home, private, ledger)
+        finally:
+            home.close()
 
 
 def _writers(stamp: str) -> dict[str, Writer]:

@@ -204,7 +204,9 @@ class Session:
         about = {} if not any(p.question.now for p in planned) else {"now": next(p.question.now or "" for p in planned)}
         note = ";\n".join(p.text for p in planned)
         mark = fingerprint(planned, self.catalog, self._version(), batch)
-        return Debit(self._scope, loss, mark, key, self._caps(), note, about)
+        question = fingerprint(planned, self.catalog, "", batch)
+        self.ledger.record_catalog(self.catalog.fingerprint())
+        return Debit(self._scope, loss, mark, question, key, self._caps(), note, about)
 
     def _asked(self, planned: Planned, batch: Loss | None = None) -> Asked:
         """The question ready for the door; in a batch its price is that of the whole batch."""

@@ -68,18 +68,21 @@ class BudgetView:
 
 
 def budget_view(catalog: Catalog, ledger: Ledger, cap: Cap) -> BudgetView:
-    lines = [_line("everybody", "all", cap, ledger.spent())]
+    everybody = budgets.remaining(cap, ledger.spent())
+    lines = [_line("everybody", "all", cap, ledger.spent(), everybody)]
     for name, analyst in catalog.analysts.items():
         own = cap if analyst.budget is None else budgets.cap_within(analyst.budget, catalog.budget, catalog.accounting)
-        lines.append(_line(name, "analyst", own, ledger.spent(analyst=name)))
+        lines.append(_line(name, "analyst", own, ledger.spent(analyst=name), everybody))
     for name, budget in catalog.purposes.items():
         own = budgets.cap_within(budget, catalog.budget, catalog.accounting)
-        lines.append(_line(name, "purpose", own, ledger.spent(purpose=name)))
+        lines.append(_line(name, "purpose", own, ledger.spent(purpose=name), everybody))
     return BudgetView(catalog.accounting, "epsilon" if catalog.accounting == "pure" else "rho", tuple(lines))
 
 
-def _line(name: str, kind: str, cap: Cap, spent: Spent) -> BudgetLine:
-    left = budgets.remaining(cap, spent)
+def _line(name: str, kind: str, cap: Cap, spent: Spent, everybody: Spent) -> BudgetLine:
+    """A cap of one's own is worth no more than what is left for everybody together."""
+    own = budgets.remaining(cap, spent)
+    left = Spent(own.accounting, min(own.amount, everybody.amount), min(own.delta, everybody.delta))
     share = down(left.amount / cap.amount) if cap.amount else 0.0
     return BudgetLine(
         name, kind, plain(cap.amount), plain(spent.amount), _rounded_down(left), plain(cap.delta), plain(spent.delta), share

@@ -6,7 +6,10 @@ from collections.abc import Iterable
 
 from sqlglot import expressions as exp
 
+from obverse.core.errors import Refused
 from obverse.sql.parse import check_parts, refuse
+
+COPIED_MAX = 5_000
 
 
 def folded(identifier: exp.Identifier) -> str:
@@ -23,6 +26,22 @@ def by_name(identifier: exp.Identifier, declared: Iterable[str]) -> str | None:
     if written.lower() in matches:
         return written.lower()
     return matches[0] if len(matches) == 1 else None
+
+
+class Aliases:
+    """What the names of outputs stand for. Each use is a copy, and copies of copies double: their size is bounded."""
+
+    def __init__(self, outputs: Iterable[exp.Expression]) -> None:
+        self._meant = {folded(e.args["alias"]): e.this for e in outputs if isinstance(e, exp.Alias)}
+        self._copied = 0
+
+    def __call__(self, name: str) -> exp.Expression | None:
+        found = self._meant.get(name)
+        if found is not None:
+            self._copied += sum(1 for _ in found.walk())
+            if self._copied > COPIED_MAX:
+                raise Refused("too_complex", "names of outputs are used too often.", fix="write the expressions out.")
+        return found
 
 
 def output_name(node: exp.Expression) -> str:

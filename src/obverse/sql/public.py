@@ -9,7 +9,7 @@ from obverse.core.types import Type
 from obverse.plan.expressions import Call, ColumnFacts, Expr, Ref, canonical
 from obverse.plan.question import Order, Output, PublicQuestion
 from obverse.plan.rules.scan import column_facts
-from obverse.sql.names import by_name, folded, output_name, whole_number
+from obverse.sql.names import Aliases, by_name, folded, output_name, whole_number
 from obverse.sql.parse import refuse
 from obverse.sql.scalars import Clock, Scalars
 
@@ -31,7 +31,7 @@ class _Public:
     def __init__(self, tree: exp.Select, table: Table, alias: str, clock: Clock) -> None:
         self.tree, self.table, self.alias = tree, table, alias
         self.visible = {c.name: column_facts(c) for c in table.columns.values() if not c.hidden}
-        self.aliases = {folded(e.args["alias"]): e.this for e in tree.expressions if isinstance(e, exp.Alias)}
+        self.aliases = Aliases(tree.expressions)
         self.plain = Scalars(self.column, clock)
         self.full = Scalars(self.column, clock, self.aggregate)
 
@@ -64,7 +64,7 @@ class _Public:
         name = by_name(node.this, self.visible)
         if name is not None:
             return Ref(name, self.visible[name])
-        aliased = self.aliases.get(folded(node.this)) if isinstance(node.this, exp.Identifier) else None
+        aliased = self.aliases(folded(node.this)) if isinstance(node.this, exp.Identifier) else None
         if aliased is None:
             raise refuse("undeclared_column", node, node.name)
         return self.full(aliased)

@@ -19,7 +19,7 @@ from obverse.plan.question import AggregateCall, Order, Output, PublicQuestion, 
 from obverse.plan.rules.filter import keep
 from obverse.plan.rules.scan import scan
 from obverse.sql.aggregates import aggregate_of
-from obverse.sql.names import by_name, folded, function_name, output_name, whole_number
+from obverse.sql.names import Aliases, by_name, folded, function_name, output_name, whole_number
 from obverse.sql.parse import check_parts, parse, refuse
 from obverse.sql.public import resolve_public
 from obverse.sql.scalars import Clock, Scalars
@@ -98,7 +98,7 @@ class _Private:
         self.facts = scan(table, catalog.neighbours, visible)
         self.keys: list[Key] = []
         self.aggregates: list[AggregateCall] = []
-        self.aliases: dict[str, exp.Expression] = {}
+        self.aliases = Aliases(())
         self.rows = Scalars(self.column, clock)
         self.post = Scalars(self.post_column, clock, self.post_aggregate, self.key_of)
 
@@ -107,7 +107,7 @@ class _Private:
         if tree.args.get("distinct"):
             raise refuse("distinct", tree.args["distinct"])
         predicate = self.where()
-        self.aliases = {folded(e.args["alias"]): e.this for e in tree.expressions if isinstance(e, exp.Alias)}
+        self.aliases = Aliases(tree.expressions)
         self.group_by()
         outputs = tuple(self.output(e) for e in tree.expressions)
         if not self.aggregates:
@@ -169,9 +169,9 @@ class _Private:
                 raise refuse("expression", node, f"position {node.this}")
             chosen = self.tree.expressions[place - 1]
             return chosen.this if isinstance(chosen, exp.Alias) else chosen
-        if isinstance(node, exp.Column) and not node.args.get("table") and folded(node.this) in self.aliases:
+        if isinstance(node, exp.Column) and not node.args.get("table"):
             if by_name(node.this, [c.name for c in self.table.columns.values() if not c.hidden]) is None:
-                return self.aliases[folded(node.this)]
+                return self.aliases(folded(node.this)) or node
         return node
 
     def key(self, meant: exp.Expression, written: exp.Expression) -> Key:
@@ -193,10 +193,9 @@ class _Private:
 
     def post_column(self, node: exp.Column) -> Expr:
         name = folded(node.this) if isinstance(node.this, exp.Identifier) else ""
-        if not node.args.get("table") and name in self.aliases:
-            aliased = self.aliases[name]
-            if not (isinstance(aliased, exp.Column) and folded(aliased.this) == name):
-                return self.post(aliased)
+        aliased = None if node.args.get("table") else self.aliases(name)
+        if aliased is not None and not (isinstance(aliased, exp.Column) and folded(aliased.this) == name):
+            return self.post(aliased)
         self.column(node)
         raise refuse("ungrouped", node, node.sql(dialect="duckdb"))
 

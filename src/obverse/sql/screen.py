@@ -9,6 +9,7 @@ from obverse.core.errors import Refused, Span
 BYTES_MAX = 64_000
 TOKENS_MAX = 5_000
 DEPTH_MAX = 100
+DIGITS_MAX = 1_000
 CHAIN_MAX = 100  # NOT NOT NOT ..., - - - ...
 
 TOKEN = re.compile(
@@ -48,6 +49,8 @@ def screen(text: str) -> None:
             raise Refused("parse_error", "this form of string is not understood.", fix="write 'text'.", span=Span(place, end))
         if kind == "block":
             end = _comment_end(text, place)
+        elif kind == "number" and end - place > DIGITS_MAX:
+            raise Refused("bad_parameter", "this number is too long.", fix="write a shorter number.", span=Span(place, end))
         elif kind not in ("blank", "comment"):
             tokens += 1
             depth += (kind == "open") - (kind == "close")

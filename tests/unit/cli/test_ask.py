@@ -104,7 +104,7 @@ def test_a_batch_is_charged_once_and_answered_together(obverse: Obverse, spent: 
     assert [len(answer["rows"]) for answer in told["answers"]] == [1, 3]
     assert float(spent()) <= 0.2
     said = obverse("ask", "--batch", "b.sql", "--epsilon", "0.1").stdout
-    assert "question 2 of 2" in said
+    assert "-- 2 of 2" in said
     assert "free this time" in said
 
 

@@ -17,13 +17,14 @@ from obverse.core.bounds import Unbounded
 from obverse.core.errors import invariant
 from obverse.core.types import Type, Value
 from obverse.core.units import Neighbours
-from obverse.plan.expressions import Call, ColumnFacts, Expr, Literal, Ref, domain, refs
+from obverse.plan.expressions import Call, ColumnFacts, Expr, Literal, Ref, domain, refs, size
 from obverse.plan.functions import meaning
 from obverse.plan.measure import Measure, Term
 
 Columns = Mapping[str, ColumnFacts]
 COMBINATIONS_MAX = 4096
-PAIRS_MAX = 512
+STEPS_MAX = 1 << 17  # evaluations of expressions' parts: about a third of a second
+MOVES_MAX = 1 << 20  # numbers compared between pairs of rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +56,12 @@ def one_row(measures: tuple[Measure, ...], cells: int, neighbours: Neighbours, c
     """
     plain = independent(measures)
     listed = tuple(m for m in measures if _enumerable(m.term))
-    rows = _rows(listed, columns)
-    if rows is None or not listed:
+    rows = _rows(listed, columns) if len(measures) > 1 and listed else None
+    if rows is None:
         return plain
     rest = Fraction(len(measures) - len(listed))
     vectors = sorted({tuple(_share(m, row) for m in listed) for row in rows} | {(Fraction(0),) * len(listed)})
-    if neighbours is Neighbours.REPLACE and cells == 1 and len(vectors) <= PAIRS_MAX:
+    if neighbours is Neighbours.REPLACE and cells == 1 and len(vectors) ** 2 * len(listed) <= MOVES_MAX:
         moves = [tuple(x - y for x, y in zip(u, v)) for u, v in itertools.combinations(vectors, 2)]
         l1, l2 = _largest(moves, 1), _largest(moves, 2)
     else:
@@ -86,7 +87,8 @@ def _rows(listed: tuple[Measure, ...], columns: Columns) -> list[dict[str, Value
         if values is None:
             return None
         domains.append(values + ((None,) if columns[name].nullable else ()))
-    if math.prod(len(d) for d in domains) > COMBINATIONS_MAX:
+    combinations = math.prod(len(d) for d in domains)
+    if combinations > COMBINATIONS_MAX or combinations * sum(size(_argument(m.term)) for m in listed) > STEPS_MAX:
         return None
     return [dict(zip(names, combination)) for combination in itertools.product(*domains)]
 
