@@ -25,16 +25,6 @@ CATALOG = (HERE / "corpus.toml").read_text()
 ROOMY = CATALOG.replace("[budget]\nepsilon = 4.0", "[budget]\nepsilon = 100")
 
 
-def text_of(written: str | dict[str, Any]) -> str:
-    """A question of the corpus: text, or pieces that are repeated."""
-    return written if isinstance(written, str) else "".join(piece * times for piece, times in written["concat"])
-
-
-def lines(*kinds: str) -> list[dict[str, Any]]:
-    corpus = map(json.loads, (HERE / "corpus.jsonl").read_text().splitlines())
-    return [line for line in corpus if line["kind"] in kinds]
-
-
 @pytest.fixture(scope="session")
 def corpus() -> dict[str, dict[str, Any]]:
     return {line["id"]: line for line in map(json.loads, (HERE / "corpus.jsonl").read_text().splitlines())}
@@ -47,7 +37,6 @@ def _columns(table: SampleTable) -> dict[str, list[Any]]:
 def hospital_with(*planted: str) -> dict[str, dict[str, list[Any]]]:
     """The sample's tables with 300 people; `planted` may name eve and mallory."""
     people, visits, clinics = (_columns(table) for table in hospital(seed=5, people=300))
-    people["joined"] = [day for day in people["joined"]]
     if "eve" in planted:
         _add(people, [EVE, "eve", 42, "99999", "F", 500_000.0, True, people["joined"][0]])
         _add(visits, [900_001, EVE, "Oncology", 10_000.0, visits["at"][0]])
@@ -76,6 +65,11 @@ class Asked:
     records: tuple[str, ...]
     answer: obverse.Answer | None = None
     about: dict[str, str] | None = None
+
+    @property
+    def charges(self) -> tuple[str, ...]:
+        """Records of this question alone; the catalog is noted before a first debit."""
+        return tuple(kind for kind in self.records if kind != "catalog")
 
     @property
     def code(self) -> str:

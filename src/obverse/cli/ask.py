@@ -112,12 +112,12 @@ def stoppable(session: Session) -> Iterator[None]:
     from obverse.cli.patience import patience
 
     ledger = session.ledger if session.catalog.unit is not None else None
-    before = ledger.head() if ledger is not None else None
+    before = ledger.spent() if ledger is not None else None
     try:
         with patience("asking"):
             yield
     except KeyboardInterrupt:
-        if ledger is None or ledger.head() == before:
+        if ledger is None or ledger.spent() == before:
             raise interrupted_early() from None
         raise Failed(
             "interrupted",

@@ -30,7 +30,6 @@ TOUR = (
     ),
 )
 EXPLAINED = "SELECT clinic, AVG(cost) AS mean_cost FROM visits GROUP BY clinic"
-AGAIN = "the sample was written anew after its ledger was deleted; nobody in it exists"
 
 
 @click.command(cls=Verb)
@@ -55,12 +54,9 @@ def demo(out: Path, with_tour: bool, as_json: bool) -> None:
       obverse demo --out hospital
       obverse demo --ask
     """
-    from obverse.session.curator import renew_sample
     from obverse.session.demo import write_demo
 
     said = write_demo(out)
-    if "wrote people.parquet" in said:
-        renew_sample(out, AGAIN)
     told: dict[str, Any] = {"version": 1, "folder": str(out), "files": said}
     if not as_json:
         print_fact("Sample", f"{out}: {'; '.join(said)}")

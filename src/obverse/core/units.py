@@ -40,4 +40,6 @@ class PrivacyUnit:
 
     @property
     def words(self) -> str:
-        return f"one row of {self.table}" if self.key is None else f"one {self.table}.{self.key}, with all rows that belong to it"
+        if self.key is None:
+            return f"one row of {self.table}"
+        return f"one {self.table}.{self.key}, with all rows that belong to it"

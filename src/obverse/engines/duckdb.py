@@ -156,9 +156,9 @@ def header_of(source: Source) -> list[str]:
     assert source.path is not None
     opening = gzip.open if source.path.suffix == ".gz" else open
     try:
-        with opening(source.path, "rt", newline="", encoding="utf-8-sig") as file:
+        with opening(source.path, "rt", newline="", encoding="utf-8-sig", errors="replace") as file:  # rows are not read here
             first = next(csv.reader(file, delimiter=source.delimiter), [])
-    except (OSError, UnicodeDecodeError, csv.Error):
+    except (OSError, EOFError, csv.Error):
         message = "the header line of this CSV file cannot be read"
         raise CatalogError("source_unreadable", message, place=str(source.path), fix="Save it as UTF-8 text.") from None
     return first if source.header else [f"column{i}" for i in range(len(first))]

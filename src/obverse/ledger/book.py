@@ -33,8 +33,8 @@ class Book:
     """A running fold, the one mutable thing here; `apply` believes only records that the chain has vouched for."""
 
     __slots__ = (
-        "acknowledged", "budget", "cap", "catalog", "closed", "dataset", "debits", "granted", "hashes", "keys", "last", "ledger_id",
-        "place", "plans", "terms", "totals", "version",
+        "acknowledged", "budget", "cap", "catalog", "closed", "dataset", "debits", "granted", "hashes", "keys", "last",
+        "ledger_id", "place", "plans", "terms", "totals", "version",
     )  # fmt: skip
 
     def __init__(self, place: str) -> None:

@@ -12,14 +12,14 @@ from obverse.plan.allocate import CostedPlan
 from obverse.plan.nodes import Shape
 
 
-def claim_of(costed: CostedPlan, catalog: Catalog, budget: Budget, receipt: str) -> Claim:
-    """What is promised of this answer, under the cap of the whole budget."""
+def claim_of(costed: CostedPlan, catalog: Catalog, budget: Budget, receipt: str, charged: Budget, what: str) -> Claim:
+    """What is promised of this answer, under the cap of the whole budget; `charged` is what was debited for `what`."""
     assert catalog.unit is not None
-    epsilon, delta = plain(costed.epsilon), plain(costed.delta)
+    epsilon, delta = plain(charged.epsilon), plain(charged.delta)
     believed = belief_words(budget, catalog)
-    price = f"epsilon {epsilon}" + (f", delta {delta}" if costed.delta else "")
+    price = f"epsilon {epsilon}" + (f", delta {delta}" if charged.delta else "")
     sentence = (
-        f"Protects {catalog.unit.words} ({catalog.neighbours.words}): this question costs {price}, of a budget of "
+        f"Protects {catalog.unit.words} ({catalog.neighbours.words}): {what} costs {price}, of a budget of "
         f"{budget_words(budget)}. {believed} Asked in process, the analyst's name is bookkeeping: whoever can run "
         "this can read the files."
     )

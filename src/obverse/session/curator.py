@@ -215,25 +215,6 @@ def acknowledge_ledger(project: Path, reason: str) -> Kept:
         home.close()
 
 
-def renew_sample(project: Path, reason: str) -> None:
-    """The sample was written anew where one lay before: its ledger goes on, its rows become a version. Else nothing."""
-    catalog = private_catalog(project)
-    home = Home(default_home())
-    try:
-        known = ledger_known(home, catalog)
-    finally:
-        home.close()
-    if known is None:
-        return
-    try:
-        publish_data(project)
-    except LedgerError as error:
-        if error.code != "ledger_missing":
-            raise
-        acknowledge_ledger(project, reason)
-        publish_data(project)
-
-
 def ledger_known(home: Home, catalog: Catalog) -> Path | None:
     """Where the ledger of this data lies, if the data was ever seen on this machine. Makes nothing."""
     identified = home.identified(sources_of(catalog))

@@ -36,7 +36,7 @@ from obverse.session.opening import Project, load_project, open_ledger
 from obverse.session.planning import Number, Planned, Wish, fingerprint, plan, read
 from obverse.session.views import BudgetView, TableView, budget_view, table_views
 
-ROWS_PUBLIC = 100_000
+WORTHWHILE = Fraction(99, 100)  # a tight loss spends delta, so it must save at least this much epsilon
 
 
 class Session:
@@ -129,8 +129,8 @@ class Session:
         if self.catalog.accounting == "zcdp" or delta == 0 or len(planned) == 1:
             return together
         found = tight([p.costed.loss for p in planned], delta)
-        plainly = budgets.count(together, "pure")
-        return found if found.epsilon < plainly.amount else together
+        plainly = budgets.count(together, "pure").amount
+        return found if found.epsilon <= plainly * WORTHWHILE else together
 
     def explain(
         self,
@@ -213,11 +213,13 @@ class Session:
         costed = planned.costed
 
         def seal(finished: Finished, receipt: Receipt) -> bytes:
-            price, remaining = self.priced(costed.loss, costed.epsilon, costed.delta)
+            loss, charged, what = costed.loss, Budget(costed.epsilon, costed.delta), "this question"
             if batch is not None:
                 charge = budgets.count(batch, self.catalog.accounting)
-                price, remaining = self.priced(batch, budgets.epsilon_alone(charge, self.cap()), charge.delta)
-            claim = claim_of(costed, self.catalog, self._whole_budget(), receipt.id)
+                loss, what = batch, "the batch"
+                charged = Budget(budgets.epsilon_alone(charge, self.cap()), charge.delta or costed.delta)
+            price, remaining = self.priced(loss, charged.epsilon, charged.delta)
+            claim = claim_of(costed, self.catalog, self._whole_budget(), receipt.id, charged, what)
             text = plan_text(costed.annotated)
             return Answer(
                 finished.columns, finished.rows, finished.intervals, costed.level, claim, price, remaining, text

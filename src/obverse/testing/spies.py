@@ -81,6 +81,9 @@ class LedgerSpy:
     def head(self) -> Head:
         return self.ledger.head()
 
+    def record_catalog(self, fingerprint: str) -> None:
+        self.ledger.record_catalog(fingerprint)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.ledger, name)
 

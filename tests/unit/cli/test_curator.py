@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 from click.testing import Result
 
@@ -117,6 +118,16 @@ def test_init_takes_declared_types_and_sniffs_on_request_only(obverse: Obverse, 
     assert 'thing = { type = "text" }' in plain
     obverse("init", "codes.csv", "--sniff", "-p", str(tmp_path / "sniffed"))
     assert 'thing = { type = "double" }' in (tmp_path / "sniffed" / "obverse.toml").read_text(encoding="utf-8")
+
+
+def test_init_reads_a_table_of_a_duckdb_file(obverse: Obverse, project: Path, tmp_path: Path) -> None:
+    with duckdb.connect(str(project / "store.duckdb")) as connection:
+        connection.execute("CREATE TABLE stays (patient_id BIGINT, days INTEGER, ward VARCHAR)")
+    said = obverse("init", "store.duckdb:stays", "-p", str(tmp_path / "new"))
+    assert said.exit_code == 0, said.output
+    text = (tmp_path / "new" / "obverse.toml").read_text(encoding="utf-8")
+    assert 'source = "../small/store.duckdb:stays"' in text
+    assert 'unit = "patient_id"' in text
 
 
 @pytest.mark.parametrize("file", ["nowhere.csv", "people.txt", "store.duckdb", "nowhere.parquet", "obverse.toml"])

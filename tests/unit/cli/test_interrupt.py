@@ -42,6 +42,15 @@ def test_ctrl_c_after_the_debit_keeps_the_charge_and_says_so(
     assert spent() == "0.1"
 
 
+def test_ctrl_c_after_a_record_that_is_no_debit_is_free(
+    obverse: Obverse, spent: Spent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SqliteLedger, "reserve", interrupt)
+    said = obverse("ask", COUNT)
+    assert (said.exit_code, "nothing was spent" in said.stderr) == (130, True)
+    assert spent() == "0"
+
+
 def test_ctrl_c_between_the_debit_and_its_receipt_is_not_called_free(
     obverse: Obverse, spent: Spent, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,201 @@
+"""Worlds of the master law: one rich table under every unit and notion of neighbours, in DuckDB's memory."""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from obverse.catalog.complete import complete
+from obverse.catalog.load import loads
+from obverse.catalog.model import Catalog, Table
+from obverse.core.types import Value
+from obverse.engines.duckdb import DuckDBEngine
+from obverse.plan.annotate import AnnotatedPlan
+from obverse.plan.emit import emit
+from obverse.plan.question import Question
+from obverse.session.planning import annotated, read
+from obverse.testing.check_aggregate import Claimed, furthest, reached
+from obverse.testing.neighbours import Family, Tables, family
+
+NOW = dt.datetime(2024, 2, 29, 12, 30)
+
+COLUMNS = """
+i = { type = "integer", bounds = [-5, 20] }
+p = { type = "integer", bounds = [10, 40], nullable = false }
+d = { type = "double", bounds = [-2.5, 10] }
+c = { type = "double", bounds = [0, 100], grid = 0.25 }
+w = { type = "integer", bounds = [0, 9] }
+m = { type = "double", bounds = [-1, 3], nullable = false }
+s = { type = "text", values = ["a", "b", "c"] }
+o = { type = "text", values = ["x", "y"], nullable = true }
+b = { type = "boolean" }
+day = { type = "date", bounds = ["2020-01-01", "2020-03-31"] }
+ts = { type = "timestamp", bounds = ["2020-01-01", "2020-01-02"] }
+big = { type = "integer", bounds = [-9223372036854775808, 9223372036854775807] }
+f = { type = "integer" }
+g = { type = "double" }
+t = { type = "text" }
+"""
+PHYSICAL = {
+    "i": "BIGINT", "p": "BIGINT", "d": "DOUBLE", "c": "DOUBLE", "w": "VARCHAR", "m": "VARCHAR", "s": "VARCHAR", "o": "VARCHAR",
+    "b": "BOOLEAN", "day": "DATE", "ts": "TIMESTAMP", "big": "BIGINT", "f": "BIGINT", "g": "DOUBLE", "t": "VARCHAR",
+}  # fmt: skip
+HEAD = """
+[project]
+name = "soundness"
+[privacy]
+neighbours = "{neighbours}"
+[budget]
+epsilon = 100
+"""
+TABLE = """
+[tables.t]
+source = "python"
+unit = {unit}
+{size}
+[tables.t.columns]
+"""
+AROUND = """
+[tables.people]
+source = "python"
+unit = "person"
+[tables.people.columns]
+person = { type = "integer" }
+[tables.visits]
+source = "python"
+unit = "person -> people.person"
+limits = { rows = 4 }
+[tables.visits.columns]
+person = { type = "integer" }
+visit = { type = "integer" }
+"""
+UNITS = {
+    "row": '"row"',
+    "one": '"person"',
+    "many": '"person"\nlimits = { rows = 3, sums = { c = 150.5, i = 25 } }',
+    "path": '"visit -> visits.visit -> people.person"\nlimits = { rows = 3 }',
+}
+KEYS = {"row": "", "one": "person", "many": "person", "path": "visit"}
+
+
+class MemoryEngine(DuckDBEngine):
+    """The product's engine, locked as in production, over tables in memory that a test fills."""
+
+    def __init__(self, catalog: Catalog, schemas: dict[str, dict[str, str]]) -> None:
+        self.physical = schemas
+        super().__init__(catalog)
+
+    def _declare(self, table: Table) -> None:
+        columns = ", ".join(f'"{name}" {kind}' for name, kind in self.physical[table.name].items())
+        self._connection.execute(f'CREATE TABLE "{table.name}" ({columns})')
+        self._schemas[table.name] = self.physical[table.name]
+
+    def execute(self, sql: str) -> Any:
+        return self._connection.execute(sql)
+
+    def fill(self, tables: Tables) -> None:
+        for name, rows in tables.items():
+            self.execute(f'TRUNCATE "{name}"')
+            kinds = self.physical[name]
+            listed = ", ".join(f"({', '.join(spelled(row.get(c), kind) for c, kind in kinds.items())})" for row in rows)
+            if rows:
+                self.execute(f'INSERT INTO "{name}" VALUES {listed}')
+
+
+def spelled(value: Value, kind: str) -> str:
+    """A value as a DuckDB literal of the physical type."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float):
+        return f"'{'nan' if math.isnan(value) else repr(value)}'::DOUBLE"
+    text = str(value).replace("'", "''")
+    return text if isinstance(value, int) and kind != "VARCHAR" else f"'{text}'::{kind}"
+
+
+@dataclass
+class World:
+    """A catalog, its engine, and families of databases; planning happens once per question."""
+
+    name: str
+    neighbours: str
+    text: bool = False  # all columns lie as text, as in a CSV file
+    catalog: Catalog = field(init=False)
+    engine: MemoryEngine = field(init=False)
+    schemas: dict[str, dict[str, str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        key, own = "VARCHAR" if self.text else "BIGINT", KEYS[self.name]
+        physical = dict.fromkeys(PHYSICAL, "VARCHAR") if self.text else PHYSICAL
+        self.schemas = {"t": ({own: key} if own else {}) | physical}
+        size = "size = 40" if self.neighbours == "replace" and self.name != "path" else ""
+        toml = HEAD.format(neighbours=self.neighbours) + TABLE.format(unit=UNITS[self.name], size=size) + COLUMNS
+        toml += f'{own} = {{ type = "integer" }}\n' if own else ""
+        if self.name == "path":
+            toml += AROUND
+            self.schemas |= {"people": {"person": key}, "visits": {"visit": key, "person": key}}
+        self.catalog = complete(loads(toml, Path("/")), self.schemas, {})
+        self.engine = MemoryEngine(self.catalog, self.schemas)
+
+    @property
+    def label(self) -> str:
+        return f"{self.name}-{self.neighbours}{'-text' if self.text else ''}"
+
+    def plan(self, text: str) -> tuple[AnnotatedPlan, str]:
+        question = read(text, self.catalog, NOW)
+        assert isinstance(question, Question)
+        plan = annotated(question, self.catalog)
+        return plan, emit(plan.limited.root, self.catalog, "duckdb")
+
+    def vectors(self, plan: AnnotatedPlan, sql: str) -> list[Any]:
+        """The exact measures over all cells, of the database that the engine holds now."""
+        import numpy as np
+
+        columns = self.engine.run(sql, timeout_s=60).reveal()
+        dense = []
+        for i in range(len(plan.measures)):
+            cells = np.zeros(plan.limited.setting.cells, dtype=np.int64)
+            cells[columns["k"]] = columns[f"m{i}"]
+            dense.append(cells)
+        return dense
+
+    def families(self, seeds: Sequence[int], units: int) -> list[Family]:
+        return [family(self.catalog, self.schemas, seed, units=units, crowd=3 * (seed % 2)) for seed in seeds]
+
+    def reach(self, texts: Sequence[str], families: Sequence[Family]) -> tuple[list[tuple[Claimed, ...]], int]:
+        """For each question the largest share of each claim over all pairs, and the number of pairs of each."""
+        plans = [self.plan(text) for text in texts]
+        found: list[list[tuple[Claimed, ...]]] = [[] for _ in texts]
+        for one in families:
+            seen: list[list[Any]] = [[] for _ in texts]
+            for place in range(len(one.units) + 1):
+                self.engine.fill(one.database(place))
+                for q, (plan, sql) in enumerate(plans):
+                    seen[q].append(self.vectors(plan, sql))
+            for q, (plan, _) in enumerate(plans):
+                for a, b in one.pairs(self.catalog.neighbours):
+                    found[q].append(reached(plan, seen[q][a], seen[q][b]))
+        return [furthest(reaches) for reaches in found], len(found[0])
+
+
+@pytest.fixture(scope="session")
+def world() -> Iterator[Callable[..., World]]:
+    """The world of that name; made once."""
+    made: list[World] = []
+
+    @functools.cache
+    def make(name: str, neighbours: str, text: bool = False) -> World:
+        made.append(World(name, neighbours, text))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.engine.close()
