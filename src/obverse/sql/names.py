@@ -59,7 +59,7 @@ def function_name(node: exp.Expression) -> str:
     """A function as it is called, as far as the parser remembers."""
     if isinstance(node, exp.Anonymous):
         return str(node.this)
-    return node.sql_name().lower() if isinstance(node, exp.Func) else node.key.upper()
+    return str(node.sql_name()).lower() if isinstance(node, exp.Func) else str(node.key).upper()
 
 
 def whole_number(node: exp.Expression | None) -> int | None:
