@@ -36,7 +36,7 @@ m = { type = "double", bounds = [-1, 3], nullable = false }
 s = { type = "text", values = ["a", "b", "c"] }
 o = { type = "text", values = ["x", "y"], nullable = true }
 b = { type = "boolean" }
-day = { type = "date", bounds = ["2020-01-01", "2020-03-31"] }
+day = { type = "date", bounds = ["2020-01-01", "2020-12-31"] }
 ts = { type = "timestamp", bounds = ["2020-01-01", "2020-01-02"] }
 big = { type = "integer", bounds = [-9223372036854775808, 9223372036854775807] }
 f = { type = "integer" }

@@ -75,6 +75,8 @@ def hull(bounds: Bounds) -> Interval | None:
 def join(a: Bounds, b: Bounds) -> Bounds:
     """The least bounds that we can write holding whatever a or b hold."""
     match a, b:
+        case (Categories(()), other) | (other, Categories(())):
+            return other
         case Categories(x), Categories(y):
             return Categories(x + tuple(v for v in y if v not in x))
         case Interval() as i, Interval() as j:

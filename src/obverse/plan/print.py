@@ -9,7 +9,8 @@ from obverse.core.bounds import Categories, Interval
 from obverse.core.types import Type, days, micros
 from obverse.plan.dialects.duckdb import DuckDB
 from obverse.plan.expressions import Call, Expr, Literal, Ref, from_number
-from obverse.plan.functions import BY_NAME
+from obverse.plan.functions import BY_NAME, PASS_NULLS
+from obverse.plan.functions.base import always_null
 from obverse.plan.measure import Grid, Term
 
 FIRST_DAY, LAST_DAY = "0001-01-01", "9999-12-31"
@@ -23,6 +24,8 @@ def expression(expr: Expr, columns: Mapping[str, str], d: DuckDB) -> str:
         case Literal(value, facts):
             return d.literal(value, facts.type)
         case Call(function, args):
+            if function not in PASS_NULLS and any(always_null(arg.facts) for arg in args):
+                return d.literal(None, expr.facts.type)  # a NULL may be of a type that the engine has no such function for
             printed = tuple(expression(arg, columns, d) for arg in args)
             return BY_NAME[function].sql(printed, tuple(arg.facts for arg in args), d)
 

@@ -73,5 +73,6 @@ def _percentile(node: exp.WithinGroup, rows: Scalars) -> AggregateCall:
     number = fraction.value if isinstance(fraction, Literal) else None
     if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number <= 1:
         raise Refused("bad_parameter", "PERCENTILE_DISC takes a literal from 0 to 1.", fix="write 0.5.", span=span_of(node))
-    argument = rows(node.expression.expressions[0].this)
-    return AggregateCall("percentile_disc", argument, node.sql(dialect="duckdb"), float(number), span_of(node))
+    ordered = node.expression.expressions[0].this
+    spoken = f"PERCENTILE_DISC({number:g}) WITHIN GROUP (ORDER BY {ordered.sql(dialect='duckdb')})"
+    return AggregateCall("percentile_disc", rows(ordered), spoken, float(number), span_of(node))

@@ -121,6 +121,8 @@ class Scalars:
                 raise refuse("parameter", node, node.sql(dialect="duckdb", comments=False))
             case exp.Filter() | exp.WithinGroup() | exp.AggFunc():
                 return self.aggregated(node)
+            case exp.IgnoreNulls() | exp.RespectNulls():
+                raise refuse("aggregate", node, node.this.sql_name())
             case exp.Between():
                 value = self(node.this)
                 low, high = coerce("ge", value, self(node.args["low"])), coerce("le", value, self(node.args["high"]))

@@ -56,9 +56,6 @@ REFUSALS: dict[str, Refusal] = {
         "columns are hidden unless declared.",
         "`obverse tables` lists the columns.",
     ),
-    "ambiguous_column": Refusal(
-        "column_not_declared", "{what} is ambiguous.", "several columns have this name.", "quote it exactly."
-    ),
     "function": Refusal(
         "function_not_allowed",
         "the function {what} is not allowed.",

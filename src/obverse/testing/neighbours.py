@@ -29,9 +29,9 @@ Schemas = Mapping[str, Mapping[str, str]]  # table to column to the engine's typ
 
 FAR = dt.datetime(9999, 12, 31, 23, 59, 59, 999999)
 WILD: dict[Type, tuple[Value, ...]] = {
-    Type.INTEGER: (0, 1, -1, INT64_MIN, INT64_MAX, INT64_MIN + 1, 2**31, -(2**31), 2**53, 2**53 + 1, -(2**53) - 1, 10**18),
+    Type.INTEGER: (0, INT64_MAX, INT64_MIN, 1, -1, INT64_MIN + 1, 2**31, -(2**31), 2**53, 2**53 + 1, -(2**53) - 1, 10**18),
     Type.DOUBLE: (
-        *(0.0, -0.0, 0.5, -0.5, 1e308, -1e308, 1.7976931348623157e308, 5e-324, -5e-324, 2.0**53, 2.0**63, -(2.0**63)),
+        *(0.0, 1e308, -1e308, 0.5, -0.0, -0.5, 1.7976931348623157e308, 5e-324, -5e-324, 2.0**53, 2.0**63, -(2.0**63)),
         *(float("nan"), float("inf"), float("-inf"), 0.1, 1 / 3, 4503599627370497.5),
     ),
     Type.BOOLEAN: (True, False),
@@ -71,10 +71,10 @@ def family(catalog: Catalog, schemas: Schemas, seed: int, *, units: int = 12, cr
     """A base of `crowd` units, some rows without any, and `units` more: first all at their ends, then of every style."""
     maker = _Maker(catalog, schemas, random.Random(seed))
     base = _joined([maker.strays(), *(maker.unit(style) for style in itertools.islice(itertools.cycle(CROWD), crowd))])
-    maker.baits = [key for keys in maker.passed.values() for key in keys if key not in maker.used]
-    made = []
-    for style in itertools.islice(itertools.chain(FIRST, itertools.cycle(STYLES)), units):
-        made.append(maker.unit(style))
+    made = [maker.unit(style) for style in FIRST[:units]]
+    base_keys = {row.get(step[1]) for step in maker.through for row in base[step[0]]}
+    maker.baits = [key for keys in maker.passed.values() for key in keys if key in base_keys and key not in maker.used]
+    made += [maker.unit(style) for style in itertools.islice(itertools.cycle(STYLES), max(0, units - len(FIRST)))]
     return Family(base, tuple(made))
 
 
@@ -99,10 +99,11 @@ def outside(column: Column) -> tuple[Value, ...]:
     return (None, *near, *WILD[column.type])
 
 
-FIRST = ("high", "low", "high", "low")
-STYLES = ("same", "spread", "same", "mixed", "wild", "same")
+FIRST = ("high", "low", "absent", "high", "low")
+STYLES = ("same", "mixed", "wild", "same", "middle", "same")
 CROWD = ("mixed", "wild", "same")
-MANY = (1, 1, 2, 3, 10)  # rows of a unit, in multiples of its cap
+ENDS = {"low": 0, "high": 1, "middle": 2, "absent": 1}
+MANY = (1, 2, 3, 10)  # rows of a unit, in multiples of its cap
 
 
 class _Maker:
@@ -123,7 +124,7 @@ class _Maker:
         key, own, found = self.key(), dict[tuple[str, str], list[Value]](), {}
         for table in self.tables:
             cap = table.limits.rows if isinstance(table.limits, Limits) else 1
-            most = 1 if table.row_is_unit else cap * self.rng.choice(MANY) + self.rng.choice((0, 0, 1))
+            most = 1 if table.row_is_unit or self.rng.random() < 0.15 else cap * self.rng.choice(MANY) + self.rng.choice((0, 1))
             rows = self.styled(table, style, most)
             found[table.name] = tuple(self.keyed(table, row, key, own) for row in rows)
         return found
@@ -162,7 +163,7 @@ class _Maker:
         return found
 
     def styled(self, table: Table, style: str, most: int) -> tuple[Row, ...]:
-        if style in ("high", "low", "same"):
+        if style not in ("mixed", "wild"):
             return (self.row(table, style),) * most
         return tuple(self.row(table, style) for _ in range(most))
 
@@ -171,8 +172,10 @@ class _Maker:
 
     def value(self, table: Table, column: Column, style: str) -> Value:
         allowed = inside(column)
-        if style in ("high", "low") and isinstance(column.bounds, Interval):
-            return self.written(table, column.name, allowed[style == "high"])
+        if style == "absent" and column.nullable:
+            return None
+        if style in ENDS and not isinstance(column.bounds, Categories) and len(allowed) > 2:
+            return self.written(table, column.name, allowed[ENDS[style]])
         odd = {"mixed": 0.2, "wild": 0.8}.get(style, 0.05)
         if self.rng.random() >= odd:
             return self.written(table, column.name, self.rng.choice(allowed))

@@ -23,6 +23,9 @@ def call(name: str, *args: Expr) -> Call:
     return Call(name, args, BY_NAME[name].derive(tuple(arg.facts for arg in args)))
 
 
+PASS_NULLS = frozenset(  # all others are NULL as soon as one argument is
+    ("distinct_from", "is_null", "in_list", "and", "or", "case", "coalesce", "nullif", "least", "greatest")
+)
 OVER_RESULT = frozenset(("add", "subtract", "multiply", "negate", "abs"))  # print their arguments as the result's type
 
 
@@ -33,4 +36,4 @@ def meaning(call: Call, values: Sequence[Value]) -> Value:
     return as_kind(BY_NAME[call.function].reference(*given), call.facts.type)
 
 
-__all__ = ["FUNCTIONS", "BY_NAME", "call", "meaning"]
+__all__ = ["BY_NAME", "FUNCTIONS", "PASS_NULLS", "call", "meaning"]

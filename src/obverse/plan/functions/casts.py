@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
@@ -18,6 +19,7 @@ from obverse.core.types import INT64_MAX, INT64_MIN, Type, Value
 from obverse.plan.expressions import ColumnFacts, number_bounds
 from obverse.plan.functions.base import Dialect, Facts, Function, Printed, always_null, mismatch, widened
 
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?", re.ASCII)
 FROM: dict[Type, tuple[Type, ...]] = {
     Type.INTEGER: (Type.INTEGER, Type.DOUBLE, Type.BOOLEAN, Type.TEXT),
     Type.DOUBLE: (Type.DOUBLE, Type.INTEGER, Type.TEXT),
@@ -113,7 +115,7 @@ def _text(value: Value) -> Value:
 def _date(value: Value) -> Value:
     if isinstance(value, dt.datetime):
         return value.date()
-    return value if isinstance(value, dt.date) else dt.date.fromisoformat(str(value).strip())
+    return value if isinstance(value, dt.date) else _read_moment(str(value)).date()
 
 
 def _moment(value: Value) -> Value:
@@ -121,7 +123,13 @@ def _moment(value: Value) -> Value:
         return value
     if isinstance(value, dt.date):
         return dt.datetime(value.year, value.month, value.day)
-    return dt.datetime.fromisoformat(str(value).strip())
+    return _read_moment(str(value))
+
+
+def _read_moment(text: str) -> dt.datetime:
+    if not _MOMENT.fullmatch(text.strip()):
+        raise ValueError("not a date, with or without a time of day")
+    return dt.datetime.fromisoformat(text.strip())
 
 
 CASTS = (

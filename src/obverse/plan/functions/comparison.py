@@ -216,10 +216,15 @@ def _or(*values: Value) -> Value:
     return None if None in values else False
 
 
-conjunction = Function(
-    "and", _logic_facts("AND"), lambda a, f, d: f"({' AND '.join(a)})", _and, "three-valued logic", "a AND b"
-)
-disjunction = Function("or", _logic_facts("OR"), lambda a, f, d: f"({' OR '.join(a)})", _or, "three-valued logic", "a OR b")
+def _logic_sql(word: str) -> Callable[[Printed, Facts, Dialect], str]:
+    def printed(args: Printed, facts: Facts, d: Dialect) -> str:
+        return f"({f' {word} '.join(as_type(args, facts, Type.BOOLEAN, d))})"
+
+    return printed
+
+
+conjunction = Function("and", _logic_facts("AND"), _logic_sql("AND"), _and, "three-valued logic", "a AND b")
+disjunction = Function("or", _logic_facts("OR"), _logic_sql("OR"), _or, "three-valued logic", "a OR b")
 negation = Function(
     "not",
     _logic_facts("NOT"),

@@ -50,7 +50,8 @@ def _case_facts(facts: Facts) -> ColumnFacts:
 def _case_sql(args: Printed, facts: Facts, d: Dialect) -> str:
     kind = common_type(_branches(facts), "CASE")
     values = as_type(_branches_text(args), _branches(facts), kind, d)
-    arms = " ".join(f"WHEN {c} THEN {v}" for c, v in zip(args[0:-1:2], values[:-1]))
+    conditions = as_type(args[0:-1:2], facts[0:-1:2], Type.BOOLEAN, d)
+    arms = " ".join(f"WHEN {c} THEN {v}" for c, v in zip(conditions, values[:-1]))
     return f"(CASE {arms} ELSE {values[-1]} END)"
 
 

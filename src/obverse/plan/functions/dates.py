@@ -34,7 +34,7 @@ LISTED_MAX = 10_000
 
 
 def _ends(fact: ColumnFacts) -> tuple[dt.datetime, dt.datetime] | None:
-    b = number_bounds(fact)
+    b = number_bounds(fact) if fact.type in TEMPORAL else None
     if b is None:
         return None
     low, high = from_number(b.lo, fact.type), from_number(b.hi, fact.type)

@@ -1,0 +1,157 @@
+"""A project opened for somebody: caps of analysts and purposes, prices by error, batches, what may be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import obverse
+from obverse.core.errors import BudgetExceeded, Refused
+from obverse.testing import synthetic
+from obverse.testing.spies import diff, spy_on, state
+
+Open = Callable[..., obverse.Session]
+COUNT = "SELECT COUNT(*) FROM people"
+
+
+def test_an_analysts_own_cap_binds_before_that_of_all(opened: Open) -> None:
+    ana = opened("ana")
+    ana.ask(COUNT, epsilon="0.3")
+    assert ana.explain(COUNT).remaining.like_this == 0
+    with pytest.raises(BudgetExceeded) as refused:
+        ana.ask("SELECT SUM(age) FROM people", epsilon="0.1")
+    assert "ana" in str(refused.value) or "analyst" in str(refused.value)
+    opened().ask("SELECT SUM(age) FROM people", epsilon="0.7")
+
+
+def test_a_purpose_caps_all_who_ask_for_it(opened: Open) -> None:
+    opened("ben").ask(COUNT, epsilon="0.3")
+    cyd = opened("cyd", "quality")
+    with pytest.raises(BudgetExceeded):
+        cyd.ask(COUNT, epsilon="0.3")
+    cyd.ask(COUNT, epsilon="0.2")
+    opened("cyd", "research").ask(COUNT, epsilon="0.5")
+
+
+def test_an_analyst_with_one_purpose_need_not_say_it(opened: Open) -> None:
+    assert opened("ben").purpose == "quality"
+
+
+@pytest.mark.parametrize(
+    ("analyst", "purpose", "code"),
+    [
+        ("eve", "", "analyst_unknown"), ("ben", "research", "purpose_not_allowed"), ("cyd", "", "purpose_not_allowed"),
+        ("ana", "fun", "purpose_not_allowed"), ("", "fun", "purpose_not_allowed"),
+    ],
+)  # fmt: skip
+def test_nobody_asks_under_a_name_or_purpose_that_is_not_theirs(folder: Path, analyst: str, purpose: str, code: str) -> None:
+    with pytest.raises(Refused) as refused:
+        obverse.open(folder, analyst=analyst, purpose=purpose)
+    assert refused.value.code == code
+
+
+def test_answers_are_stored_per_analyst(opened: Open) -> None:
+    opened("ana").ask(COUNT)
+    assert not opened("ben").ask(COUNT).price.stored
+    assert opened("ana").ask(COUNT).price.stored
+
+
+def test_an_error_finds_the_least_epsilon_that_meets_it(session: obverse.Session) -> None:
+    explained = session.explain(COUNT, within=20, confidence=0.95)
+    assert explained.measures[0]["half_width"] <= 20
+    dearer = Fraction(explained.price.epsilon) * Fraction(9, 10)
+    assert session.explain(COUNT, epsilon=dearer).measures[0]["half_width"] > 20
+    answer = session.ask(COUNT, within=20, confidence=0.95)
+    assert answer.price.epsilon == explained.price.epsilon
+    assert answer.high - answer.value <= 20  # type: ignore[operator]
+
+
+def test_a_higher_confidence_makes_wider_bars_at_the_same_price(session: obverse.Session) -> None:
+    narrow, wide = (session.explain(COUNT, confidence=level) for level in (0.5, 0.99))
+    assert narrow.measures[0]["half_width"] < wide.measures[0]["half_width"]
+    assert narrow.price == wide.price
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT AVG(age) FROM people", "SELECT SUM(age) / COUNT(*) FROM people", "SELECT STDDEV(age) FROM people"]
+)
+def test_an_error_that_depends_on_the_data_finds_no_price(session: obverse.Session, sql: str) -> None:
+    with pytest.raises(Refused) as refused:
+        session.explain(sql, within=5)
+    assert refused.value.code == "error_depends_on_data"
+
+
+def test_a_batch_is_one_debit_and_one_stored_answer(session: obverse.Session) -> None:
+    log, before = spy_on(session), state(session.ledger)
+    questions = [COUNT, "SELECT SUM(age) FROM people", "SELECT sex, COUNT(*) FROM people GROUP BY sex"]
+    answers = session.ask_all(questions, epsilon="0.1", delta=0)
+    assert log.events == ["reserve", "run", "run", "run", "settle"]
+    assert diff(before, session.ledger).spent.amount == Fraction(3, 10)
+    assert [len(a) for a in answers] == [1, 1, 2]
+    assert {a.price.epsilon for a in answers} == {"0.3"}, "each states the price of the whole"
+    assert len({a.claim.receipt for a in answers}) == 1
+    again = session.ask_all(questions, epsilon="0.1", delta=0)
+    assert [a.rows for a in again] == [a.rows for a in answers]
+    assert all(a.price.stored for a in again)
+
+
+def test_a_batch_with_one_bad_question_costs_nothing(session: obverse.Session) -> None:
+    log, before = spy_on(session), state(session.ledger)
+    for bad in ("SELECT * FROM people", "SELECT room FROM rooms", ""):
+        with pytest.raises(Refused):
+            session.ask_all([COUNT, bad])
+    with pytest.raises(Refused):
+        session.ask_all([])
+    assert log.events == []
+    assert diff(before, session.ledger).empty
+
+
+def test_a_batch_that_does_not_fit_answers_none_of_it(session: obverse.Session) -> None:
+    log = spy_on(session)
+    with pytest.raises(BudgetExceeded):
+        session.ask_all([COUNT, "SELECT SUM(age) FROM people"], epsilon="0.6", delta=0)
+    assert log.count("run") == 0
+
+
+def test_concentrated_accounting_draws_gaussian_noise_and_counts_rho(zcdp: obverse.Session) -> None:
+    answer = zcdp.ask(COUNT, epsilon="0.5", delta="1e-8")
+    assert answer.claim.mechanisms == ("discrete_gaussian",)
+    assert answer.remaining.epsilon is None
+    assert zcdp.budget().quantity == "rho"
+    assert 0 < zcdp.ledger.spent().amount < Fraction(1, 10)
+
+
+def test_the_budget_shows_every_cap(opened: Open) -> None:
+    opened("ana").ask(COUNT)
+    lines = {line.name: line for line in opened().budget().lines}
+    assert (lines["everybody"].cap, lines["everybody"].spent, lines["everybody"].left) == ("1", "0.1", "0.9")
+    assert (lines["ana"].cap, lines["ana"].spent) == ("0.3", "0.1")
+    assert (lines["quality"].cap, lines["quality"].spent) == ("0.5", "0")
+
+
+def test_tables_show_what_is_declared_and_nothing_of_the_rows(session: obverse.Session) -> None:
+    people, visits, rooms = session.tables()
+    assert [c.name for c in people.columns] == ["age", "sex", "person_id"]
+    assert (people.limits, visits.limits) == ("one row per unit", "3 rows per unit")
+    assert (rooms.public, [c.type for c in rooms.columns]) == (True, ["text", "integer"])
+
+
+def test_units_with_many_rows_are_bounded_and_the_claim_says_so(session: obverse.Session) -> None:
+    (measure,) = session.explain("SELECT COUNT(*) FROM visits").measures
+    assert measure["l1"] == 3
+    claim = session.ask("SELECT COUNT(*) FROM visits").claim
+    assert "3 rows" in claim.limits
+    assert "count less than in full" in claim.bias
+
+
+def test_a_project_of_public_tables_needs_no_budget(tmp_path: Path) -> None:
+    toml = '[project]\nname = "open"\n[tables.rooms]\nsource = "rooms.csv"\npublic = true\n'
+    folder = synthetic({"rooms": {"room": ["a"]}}, toml, tmp_path / "open")
+    with obverse.open(folder) as session:
+        assert session.ask("SELECT COUNT(*) FROM rooms").value == 1
+        with pytest.raises(Refused) as refused:
+            session.budget()
+    assert refused.value.code == "no_private_table"
