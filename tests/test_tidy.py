@@ -71,8 +71,11 @@ def test_only_randomize_reveals_exact_values() -> None:
 
 
 def test_only_the_two_doors_run_an_engine() -> None:
-    """engine.run gives exact values of private rows: called by ask alone (and by custody, the curator's own door)."""
-    for path in FILES:
+    """engine.run gives exact values of private rows: called by ask alone (and by custody, the curator's own door).
+
+    The test harness wraps engines in spies; nothing of the product imports it (an import contract holds that).
+    """
+    for path in (p for p in FILES if not name(p).startswith("testing/")):
         for node in ast.walk(tree(path)):
             called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "run"
             if called and ast.unparse(node.func.value).endswith("engine"):
