@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any, assert_never
 
 from obverse.accounting import pure
-from obverse.accounting.directed import digits_up
+from obverse.accounting.directed import digits_up, exp_up
 from obverse.core.errors import Refused, invariant
 from obverse.core.loss import ApproxLoss, BoundedRangeLoss, Composed, Loss, PureLoss, Repeated, ZcdpLoss
 from obverse.core.numbers import down, up
@@ -74,6 +74,21 @@ def tight(described: Sequence[Described], delta: Fraction) -> ApproxLoss:
     if plainly is not None and plainly.delta <= delta:
         exact = min(exact, plainly.epsilon)
     return ApproxLoss(exact, delta)
+
+
+def certain(described: Sequence[Described], delta: Fraction) -> ApproxLoss:
+    """All of these together as one epsilon that the loss itself exceeds with probability at most delta.
+
+    Claim:   P[loss > epsilon] <= delta, so it is (epsilon, delta)-DP, it adds up with others of its kind, and what an
+             attacker may believe under it holds except with probability delta.
+    Proof:   a tight (e, d) means E[(1 - exp(e - loss))+] <= d, and a loss above e + t adds 1 - exp(-t) to that, so
+             P[loss > e + t] <= d / (1 - exp(-t)). The best of a few t is taken.
+    """
+    found = []
+    for stretch in (Fraction(1, 50), Fraction(1, 10), Fraction(1, 4), Fraction(1, 2)):
+        inner = delta * (1 - exp_up(-stretch))
+        found.append(tight(described, inner).epsilon + stretch)
+    return ApproxLoss(min(found), delta)
 
 
 def _with_part(whole: Any, part: Described, library: Any) -> Any:

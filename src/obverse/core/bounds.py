@@ -82,8 +82,8 @@ def join(a: Bounds, b: Bounds) -> Bounds:
         case Interval() as i, Interval() as j:
             return Interval(min(i.lo, j.lo), max(i.hi, j.hi))
         case (Interval() as i, Categories() as c) | (Categories() as c, Interval() as i):
-            other = hull(c)
-            return UNBOUNDED if other is None else Interval(min(i.lo, other.lo), max(i.hi, other.hi))
+            around = hull(c)
+            return UNBOUNDED if around is None else Interval(min(i.lo, around.lo), max(i.hi, around.hi))
         case _:
             return UNBOUNDED
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
-from obverse.catalog.model import Catalog, Source, Table
+from obverse.catalog.model import Catalog, Table
 from obverse.core.engine import Columns, EngineLimits, PublicRows, Schema
 from obverse.core.errors import CatalogError, Failed, Refused, invariant
 from obverse.core.secret import Exact
+from obverse.engines.csv_source import private_csv, public_csv, records, text
 
 if TYPE_CHECKING:
     import duckdb as duckdb_module
 
 FAILURE = "the engine could not finish this question."
+PROBE_S = 3600.0
 
 
 class DuckDBEngine:
@@ -34,6 +34,7 @@ class DuckDBEngine:
         self._connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"})
         self._objects = dict(objects or {})
         self._schemas: dict[str, Schema] = {}
+        self._sources = {table.name: table.source for table in catalog.tables.values()}
         for table in catalog.tables.values():
             self._declare(table)
         self._lock(catalog)
@@ -73,6 +74,18 @@ class DuckDBEngine:
         finally:
             cursor.close()
 
+    def readable(self, table: str, sql: str) -> bool:
+        """Whether the source is well formed and the probe reads it whole; tells nothing else of what it holds."""
+        source = self._sources[table]
+        cursor = self._connection.cursor()
+        try:
+            found = stoppable(lambda: cursor.execute(sql).fetchone(), cursor.interrupt, PROBE_S)
+        except (self._duckdb.Error, RuntimeError, MemoryError):
+            return False
+        finally:
+            cursor.close()
+        return source.kind != "csv" or records(source) == found[0]
+
     def close(self) -> None:
         self._connection.close()
 
@@ -86,13 +99,20 @@ class DuckDBEngine:
                         f"table {table.name} is to be handed over from Python and was not.",
                         fix=f"obverse.open(project, tables={{{table.name!r}: frame}})",
                     )
-                self._connection.register(table.name, self._objects[table.name])
+                self._take(name, self._objects[table.name])
             else:
                 self._connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {self._relation(table)}")
             described = self._connection.execute(f"DESCRIBE {name}").fetchall()
         except self._duckdb.Error:
             raise unreadable(table) from None
         self._schemas[table.name] = {row[0]: row[1] for row in described}
+
+    def _take(self, name: str, frame: Any) -> None:
+        """Copy a data frame in. Columns of Python objects are read as text, whatever one of their values may be."""
+        self._connection.execute("SET pandas_analyze_sample = 0")
+        self._connection.register("handed over", frame)
+        self._connection.execute(f'CREATE TABLE {name} AS SELECT * FROM "handed over"')
+        self._connection.unregister("handed over")
 
     def _relation(self, table: Table) -> str:
         source = table.source
@@ -101,6 +121,13 @@ class DuckDBEngine:
         if not source.path.is_file():
             raise CatalogError(
                 "source_missing", f"the source of table {table.name} is not there: {source.path.name}", fix="check `source`."
+            )
+        if any(sign in str(source.path) for sign in "*?["):
+            raise CatalogError(
+                "bad_source",
+                f"the path of table {table.name} holds one of * ? [",
+                why="the engine would read it as a pattern of many files.",
+                fix="move the project or the file to a path without them.",
             )
         path = text(str(source.path))
         if source.kind == "parquet":
@@ -151,41 +178,5 @@ def unreadable(table: Table) -> CatalogError:
     )
 
 
-def header_of(source: Source) -> list[str]:
-    """The column names of a CSV file: its first line, or column0, column1 ... without one."""
-    assert source.path is not None
-    opening = gzip.open if source.path.suffix == ".gz" else open
-    try:
-        with opening(source.path, "rt", newline="", encoding="utf-8-sig", errors="replace") as file:  # rows are not read here
-            first = next(csv.reader(file, delimiter=source.delimiter), [])
-    except (OSError, EOFError, csv.Error):
-        message = "the header line of this CSV file cannot be read"
-        raise CatalogError("source_unreadable", message, place=str(source.path), fix="Save it as UTF-8 text.") from None
-    return first if source.header else [f"column{i}" for i in range(len(first))]
-
-
-def private_csv(source: Source, path: str) -> str:
-    """All columns as text, no sniffing, and no line that makes the reader raise: broken ones are left out or padded.
-
-    By one thread and not strictly, since DuckDB's parallel and strict readers stop at a line break inside quotes or at
-    a lone carriage return, which one row alone can bring about.
-    """
-    names = header_of(source)
-    columns = ", ".join(f"{text(n)}: 'VARCHAR'" for n in names)
-    return (
-        f"read_csv({path}, auto_detect = false, header = {str(source.header).lower()}, delim = {text(source.delimiter)}, "
-        f"quote = '\"', escape = '\"', columns = {{{columns}}}, ignore_errors = true, null_padding = true, "
-        "parallel = false, strict_mode = false)"
-    )
-
-
-def public_csv(source: Source, path: str) -> str:
-    return f"read_csv({path}, header = {str(source.header).lower()}, delim = {text(source.delimiter)})"
-
-
 def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,7 +31,13 @@ SHAPE = Shape(
         "CREATE TABLE digest (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL,"
         " inode TEXT NOT NULL, digest TEXT NOT NULL) WITHOUT ROWID",
     ),
-    migrations=(),
+    migrations=(
+        (
+            "CREATE TABLE checked (source TEXT PRIMARY KEY) WITHOUT ROWID",
+            "CREATE TABLE synthetic (digest TEXT PRIMARY KEY) WITHOUT ROWID",
+            "CREATE TABLE unit_path (place TEXT PRIMARY KEY, path TEXT NOT NULL) WITHOUT ROWID",
+        ),
+    ),
     code_missing="no_home",
     code_unwritable="no_home",
     code_damaged="home_damaged",
@@ -66,6 +72,17 @@ class Home:
     def identified(self, sources: Sequence[Source]) -> tuple[Identified, ...]:
         """The sources with what they are known by; a file is read only when it changed since it was last read."""
         return tuple(identify(source, self._digest) for source in sources)
+
+    def once_checked(self, source: str, check: Callable[[], bool]) -> bool:
+        """Whether a source passes a check that reads it whole; what has passed once is not read again."""
+        with self.shared() as registry:
+            if registry.checked(source):
+                return True
+        if not check():
+            return False
+        with self.exclusive() as registry:
+            registry.note_checked(source)
+        return True
 
     def close(self) -> None:
         self._database.close()

@@ -16,7 +16,7 @@ from obverse.ledger.base import now
 from obverse.ledger.book import Book
 from obverse.ledger.home import Home, unknown_ledger
 from obverse.ledger.registry import Dataset, Registry
-from obverse.ledger.sources import Identified, Source, inode_now
+from obverse.ledger.sources import FileSource, Identified, Source, inode_now
 from obverse.ledger.sqlite import SqliteLedger
 
 
@@ -60,6 +60,7 @@ def open_dataset(
             _same_terms(dataset, claimed.terms)
             dataset = _located(registry, dataset, claimed)
             registry.remember(dataset.id, identified)
+        _same_paths(registry, claimed.sources)
         anchored = registry.anchored(dataset.ledger_id)
     step("register: committed")
     ledger = SqliteLedger(dataset.ledger, home.anchor(dataset.ledger_id), clock=clock, step=step)
@@ -109,8 +110,10 @@ def vacate(home: Home, files: Sequence[Path], ledger: Path) -> None:
     Data that comes back is recognised and finds its ledger missing, so nothing is spent twice.
     """
     places = [(os.path.realpath(file), inode_now(os.path.realpath(file)) or "") for file in files]
+    digests = [one.digest for one in home.identified([FileSource(file.name, file) for file in files])]
     with home.exclusive() as registry:
         registry.vacate(places, Path(os.path.realpath(ledger)))
+        registry.note_synthetic(digests)
 
 
 def book_at(path: Path) -> Book:
@@ -195,6 +198,28 @@ def _same_terms(dataset: Dataset, terms: Terms) -> None:
             fix=f'Declare accounting = "{dataset.terms.accounting}", neighbours = "{dataset.terms.neighbours.value}"'
             f" and the unit {dataset.terms.unit}.",
         )
+
+
+def _same_paths(registry: Registry, sources: Sequence[Source]) -> None:
+    """A table's rows belong to the units they were first said to belong to; else two losses are about two things."""
+    for source in sources:
+        if not isinstance(source, FileSource) or not source.unit:
+            continue
+        known = registry.unit_path(os.path.realpath(source.path), source.unit)
+        if known != source.unit:
+            raise LedgerError(
+                "terms_conflict",
+                f"the rows of table {source.name} were counted as belonging to other units",
+                why="losses about different units do not add up to a statement",
+                fix=f'Declare unit = "{known}" again.',
+            )
+
+
+def private_here(home: Home, sources: Sequence[Source]) -> bool:
+    """Whether any of these sources is known as private data."""
+    identified = home.identified(sources)
+    with home.shared() as registry:
+        return registry.dataset_of(identified) is not None
 
 
 def conflict(path: Path, why: str) -> LedgerError:

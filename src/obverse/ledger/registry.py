@@ -142,11 +142,44 @@ class Registry:
         self._connection.execute("UPDATE dataset SET ledger = ? WHERE id = ?", (ledger_id, dataset_id))
 
     def vacate(self, places: Sequence[tuple[str, str]], ledger: Path) -> None:
-        """Forget which data lay at these (path, inode) places and which ledger at its path; contents stay known."""
+        """Forget which sample lay at these (path, inode) places and which ledger at its path; contents stay known.
+
+        Only places that never held anything but samples are forgotten.
+        """
         for path, inode in places:
+            if not self._only_synthetic(path):
+                continue
             self._connection.execute("DELETE FROM identity WHERE kind = 'path' AND value = ?", (path,))
             self._connection.execute("DELETE FROM identity WHERE kind = 'inode' AND (path = ? OR value = ?)", (path, inode))
-        self._connection.execute("UPDATE ledger SET path = path || ' (deleted)' WHERE path = ?", (str(ledger),))
+        served = "SELECT ledger FROM dataset WHERE id IN (SELECT dataset FROM identity WHERE kind IN ('path', 'inode'))"
+        self._connection.execute(
+            f"UPDATE ledger SET path = path || ' (deleted)' WHERE path = ? AND id NOT IN ({served})", (str(ledger),)
+        )
+
+    def _only_synthetic(self, path: str) -> bool:
+        """Whether all that the dataset at this path ever held was made by our own generators."""
+        row = self._connection.execute(
+            "SELECT 1 FROM identity here JOIN identity known ON known.dataset = here.dataset"
+            " WHERE here.kind = 'path' AND here.value = ? AND known.kind = 'content'"
+            " AND known.value NOT IN (SELECT digest FROM synthetic)",
+            (path,),
+        )
+        return row.fetchone() is None
+
+    def note_synthetic(self, digests: Iterable[str]) -> None:
+        """These contents are sample data; nobody in them exists."""
+        self._connection.executemany("INSERT OR IGNORE INTO synthetic VALUES (?)", [(digest,) for digest in digests])
+
+    def checked(self, source: str) -> bool:
+        return self._connection.execute("SELECT 1 FROM checked WHERE source = ?", (source,)).fetchone() is not None
+
+    def note_checked(self, source: str) -> None:
+        self._connection.execute("INSERT OR IGNORE INTO checked VALUES (?)", (source,))
+
+    def unit_path(self, place: str, path: str) -> str:
+        """The way from a source's rows to their unit, as it was first declared; now remembered if it was not."""
+        self._connection.execute("INSERT OR IGNORE INTO unit_path VALUES (?, ?)", (place, path))
+        return str(self._connection.execute("SELECT path FROM unit_path WHERE place = ?", (place,)).fetchone()[0])
 
     def heads(self, ledger_id: str) -> dict[int, str]:
         """Every head that was ever anchored, by its record's number."""

@@ -17,6 +17,7 @@ class FileSource:
 
     name: str
     path: Path
+    unit: str = ""  # the declared way from its rows to their unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,14 @@ class ObjectSource:
     project: Path
 
 
-Source = FileSource | ObjectSource
+@dataclass(frozen=True, slots=True)
+class NamedSource:
+    """The name that the curator gave the data: projects that say the same name share one budget."""
+
+    name: str
+
+
+Source = FileSource | ObjectSource | NamedSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +73,8 @@ class Stamp:
 
 def identify(source: Source, digest_of: Callable[[Stamp], str]) -> Identified:
     match source:
+        case NamedSource(name):
+            return Identified(name, "", (Identity("name", name),))
         case ObjectSource(name, project):
             return Identified(name, "", (Identity("object", f"{os.path.realpath(project)}#{name}"),))
         case FileSource(name, path):

@@ -67,18 +67,18 @@ def allocate(annotated: AnnotatedPlan, epsilon: Fraction, delta: Fraction, accou
 
 def _laplace(measure: Measure, annotated: AnnotatedPlan, epsilon: Fraction) -> Additive:
     reach = measure.proven.linf * annotated.joint.l1
-    _check(reach / epsilon)
+    _check((reach / epsilon) ** 2)
     return DiscreteLaplace.for_epsilon(reach, epsilon)
 
 
 def _gaussian(measure: Measure, annotated: AnnotatedPlan, rho: Fraction) -> Additive:
     reach_squared = measure.proven.linf**2 * annotated.joint.l2_squared
-    _check(measure.proven.linf * annotated.joint.l2_squared / min(rho, Fraction(1)))
+    _check(reach_squared / (2 * rho))
     return DiscreteGaussian.for_rho(reach_squared, rho)
 
 
-def _check(scale: Fraction) -> None:
-    if scale > SCALE_MAX:
+def _check(scale_squared: Fraction) -> None:
+    if scale_squared >= SCALE_MAX**2:
         raise Refused(
             "epsilon_too_small",
             "the noise of this question would be too large to be drawn exactly.",

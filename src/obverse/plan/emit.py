@@ -192,7 +192,11 @@ def conditions(relation: Relation, table: Table, columns: Mapping[str, str], d: 
 
 
 def unit_source(table: Table, catalog: Catalog, d: DuckDB) -> tuple[str, str | None]:
-    """FROM text and the unit, read as its declared type; longer paths join a map from key to the one unit it belongs to."""
+    """FROM text and the unit, read as its declared type; longer paths join a map from key to unit.
+
+    A row that reaches several units counts for each of them, within the cap of each, so that what one unit does to a key
+    that others share takes nothing from them and gives nothing to them.
+    """
     source = f"{d.identifier(table.name)} AS t"
     path = table.unit
     invariant(path is not None, "a private table has a unit")
@@ -205,10 +209,7 @@ def unit_source(table: Table, catalog: Catalog, d: DuckDB) -> tuple[str, str | N
     through, key = path.steps[0]
     inner, unit = unit_source(catalog.tables[through], catalog, d)
     there = printing.raw_column(catalog.tables[through].columns[key], d)
-    mapping = (
-        f"(SELECT {there} AS key, MIN({unit}) AS u FROM {inner} WHERE {unit} IS NOT NULL AND {there} IS NOT NULL"
-        f" GROUP BY {there} HAVING MIN({unit}) = MAX({unit}))"
-    )
+    mapping = f"(SELECT DISTINCT {there} AS key, {unit} AS u FROM {inner} WHERE {unit} IS NOT NULL AND {there} IS NOT NULL)"
     return f"{source} JOIN {mapping} AS owner ON {own} = owner.key", "owner.u"
 
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from obverse.core.types import Type
+from obverse.mechanisms.base import Additive
+from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
+from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.plan.aggregates import BY_NAME
 from obverse.plan.aggregates.base import Estimate, Noisy
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.answer import Bar, ColumnInfo, Row
 from obverse.plan.expressions import Expr, refs
+from obverse.plan.intervals import Noise
 from obverse.plan.nodes import Key
 from obverse.plan.question import Order
 from obverse.plan.vector import Column, Ends, dtype_of, ends_of, evaluate
@@ -131,9 +136,20 @@ def _noisy(released: Released, costed: CostedPlan) -> tuple[Noisy, ...]:
     for integers, measure, mechanism in zip(released, costed.measures, costed.mechanisms):
         unit = measure.unit
         values = integers.astype(np.float64) * float(unit.numerator) / float(unit.denominator)
-        width = mechanism.stddev() if gaussian else mechanism.stddev() / np.sqrt(2.0)
-        found.append(Noisy(values, float(unit), mechanism, (width + 1) * float(unit), gaussian))
+        noise = Noise(_scale(mechanism) * float(unit), float(unit))
+        found.append(Noisy(values, float(unit), mechanism, noise, gaussian))
     return tuple(found)
+
+
+def _scale(mechanism: Additive) -> float:
+    """The scale of the continuous noise that the mechanism's is a rounding of."""
+    match mechanism:
+        case DiscreteLaplace():
+            return float(mechanism.scale)
+        case DiscreteGaussian():
+            return math.sqrt(mechanism.sigma_squared)
+        case _:
+            return mechanism.stddev()
 
 
 def key_columns(keys: tuple[Key, ...], cells: int) -> dict[str, Column]:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float64]
+
+
+class Noise(NamedTuple):
+    """Noise of one measure in real units: the scale of its continuous twin (Laplace's b, Gauss's sigma), and its step."""
+
+    scale: float
+    step: float
+
 
 APART = 1.02  # scales closer than this are widened: a wider scale only widens the interval
 
@@ -24,7 +32,7 @@ def laplace_half_width(scales: list[Floats], level: float) -> Floats:
     import numpy as np
 
     b = np.sort(np.stack(np.broadcast_arrays(*scales)).astype(float), axis=0)[::-1].copy()
-    b[0] = np.maximum(b[0], 1e-300)
+    b[0] = np.maximum(b[0], 1e-150)  # no noise at all: small, but its square is not zero
     for i in range(1, len(b)):
         b[i] = np.maximum(b[i], b[i - 1] * 1e-9)
     for i in range(len(b) - 2, -1, -1):
@@ -50,12 +58,23 @@ def gaussian_half_width(scales: list[Floats], level: float) -> Floats:
     return np.asarray(total * NormalDist().inv_cdf((1 + level) / 2), dtype=float)
 
 
-def half_width(scales: list[Floats], level: float, *, gaussian: bool) -> Floats:
-    return gaussian_half_width(scales, level) if gaussian else laplace_half_width(scales, level)
+def half_width(noises: list[tuple[Floats, Noise]], level: float, *, gaussian: bool) -> Floats:
+    """A half-width that holds the sum of coefficient times integer noise with at least the stated level.
+
+    Claim:   P[|sum c_i Z_i| <= t] >= level, Z_i independent integer noises, each worth a step.
+    Proof:   Z_i can be drawn together with its continuous twin L_i of the same scale so that |Z_i - L_i| <= 1 step.
+             Laplace: a two-sided geometric is floor(E) - floor(F) of two exponentials, and E - F is Laplace. Gauss: the
+             tails interlace, P[N >= m + 1] <= P[Z >= m] <= P[N >= m - 1] (Canonne, Kamath, Steinke 2020, Prop. 25, and
+             the sums that it compares). So the sums differ by at most the sum of |c_i| steps, which is added.
+    Assumes: scales are those of the mechanisms.
+    """
+    scales = [coefficient * noise.scale for coefficient, noise in noises]
+    apart = sum(coefficient * noise.step for coefficient, noise in noises)
+    return (gaussian_half_width(scales, level) if gaussian else laplace_half_width(scales, level)) + apart
 
 
 def ratio(
-    top: Floats, bottom: Floats, noise: tuple[float, float], limit: float, level: float, *, gaussian: bool
+    top: Floats, bottom: Floats, noise: tuple[Noise, Noise], limit: float, level: float, *, gaussian: bool
 ) -> tuple[Floats, Floats]:
     """Fieller's interval for the ratio of two noisy sums, within [-limit, limit].
 
@@ -65,13 +84,13 @@ def ratio(
     import numpy as np
 
     grid = np.linspace(0.0, limit, 2049)
-    widths = half_width([np.full_like(grid, noise[0]), grid * noise[1]], level, gaussian=gaussian)
+    widths = half_width([(np.ones_like(grid), noise[0]), (grid, noise[1])], level, gaussian=gaussian)
 
     def outside(r: Floats) -> npt.NDArray[np.bool_]:
         place = np.minimum(np.ceil(np.abs(r) / limit * 2048).astype(int), 2048) if limit > 0 else np.zeros(r.shape, int)
         return np.asarray(np.abs(top - r * bottom) > widths[place])
 
-    safe = bottom > float(half_width([np.asarray(noise[1])], level, gaussian=gaussian))
+    safe = bottom > float(half_width([(np.asarray(1.0), noise[1])], level, gaussian=gaussian))
     middle = np.clip(top / np.where(safe, bottom, 1.0), -limit, limit)
     ends = []
     for side in (-limit, limit):

@@ -45,7 +45,7 @@ def limit(question: Question, catalog: Catalog) -> LimitedPlan:
     stability = facts.stability
     assert isinstance(stability, Stability)
     sums = dict(table.limits.sums) if isinstance(table.limits, Limits) else {}
-    setting = Setting(shape, rows, cells, catalog.neighbours, stability.always_present, table.size, sums)
+    setting = Setting(shape, rows, cells, catalog.neighbours, stability.always_present and not question.keys, table.size, sums)
     measures: list[Measure] = []
     serves = tuple(_places(call, setting, measures) for call in question.aggregates)
     root = Aggregate(Project(bound, question.keys, tuple(measures)))

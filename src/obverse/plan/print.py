@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from obverse.catalog.model import Column
 from obverse.core.bounds import Categories, Interval
+from obverse.core.errors import Refused
 from obverse.core.types import Type, days, micros
 from obverse.plan.dialects.duckdb import DuckDB
 from obverse.plan.expressions import Call, Expr, Literal, Ref, from_number
@@ -13,6 +14,7 @@ from obverse.plan.functions import BY_NAME, PASS_NULLS
 from obverse.plan.functions.base import always_null
 from obverse.plan.measure import Grid, Term
 
+TEXT_MAX = 200_000
 FIRST_DAY, LAST_DAY = "0001-01-01", "9999-12-31"
 
 
@@ -27,7 +29,12 @@ def expression(expr: Expr, columns: Mapping[str, str], d: DuckDB) -> str:
             if function not in PASS_NULLS and any(always_null(arg.facts) for arg in args):
                 return d.literal(None, expr.facts.type)  # a NULL may be of a type that the engine has no such function for
             printed = tuple(expression(arg, columns, d) for arg in args)
-            return BY_NAME[function].sql(printed, tuple(arg.facts for arg in args), d)
+            text = BY_NAME[function].sql(printed, tuple(arg.facts for arg in args), d)
+            if len(text) > TEXT_MAX:  # some functions print an argument several times, and nesting multiplies that
+                raise Refused(
+                    "too_complex", "an expression of the question is too deeply nested.", fix="ask something simpler."
+                )
+            return text
 
 
 def raw_column(column: Column, d: DuckDB) -> str:

@@ -60,7 +60,7 @@ def _settle_in(target: Path, made: list[Path]) -> None:
 
     ledger = target / ".obverse" / "ledger.db"
     private = [file for file in made if file.suffix == ".parquet"]
-    if len(private) == 2 and not ledger.exists() and default_home().exists():
+    if len(private) == 2 and not ledger.exists():
         home = Home(default_home())
         try:
             vacate(home, private, ledger)

@@ -16,7 +16,7 @@ from obverse.catalog.tables import CSV_ENDINGS, DUCKDB_ENDINGS, PARQUET_ENDINGS
 from obverse.core.engine import Schema
 from obverse.core.errors import Refused
 from obverse.core.units import KeyPath
-from obverse.engines.duckdb import header_of
+from obverse.engines.csv_source import header_of
 from obverse.session.opening import engine_of
 
 DELIMITERS = ",;\t|"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,15 +12,18 @@ from typing import Any
 
 from obverse.catalog.complete import complete, needed_values
 from obverse.catalog.load import load, locator
-from obverse.catalog.model import Catalog
+from obverse.catalog.model import Catalog, Table
+from obverse.catalog.tables import unit_text
 from obverse.core.engine import Engine
+from obverse.core.errors import CatalogError
 from obverse.core.ledger import Terms
 from obverse.core.types import Value
 from obverse.engines import ENGINES
 from obverse.ledger.home import Home, default_home
-from obverse.ledger.register import Claimed, Opened, open_dataset
-from obverse.ledger.sources import FileSource, ObjectSource, Source
+from obverse.ledger.register import Claimed, Opened, open_dataset, private_here
+from obverse.ledger.sources import FileSource, NamedSource, ObjectSource, Source
 from obverse.plan.dialects.duckdb import DIALECTS
+from obverse.plan.print import enforced
 
 VALUES_MAX = 100_000
 
@@ -67,18 +72,85 @@ def claimed(catalog: Catalog) -> Claimed:
 
 
 def sources_of(catalog: Catalog) -> tuple[Source, ...]:
+    """The private sources, and the name of the dataset where one is declared."""
     found: list[Source] = []
     for table in catalog.tables.values():
-        if table.public:
+        if table.unit is None:
             continue
         if table.source.path is not None:
-            found.append(FileSource(table.name, table.source.path))
+            found.append(FileSource(table.name, table.source.path, unit_text(table.unit)))
         else:
             found.append(ObjectSource(table.name, catalog.root))
+    if catalog.dataset is not None:
+        found.append(NamedSource(catalog.dataset))
     return tuple(found)
 
 
-def open_ledger(catalog: Catalog) -> tuple[Home, Opened]:
-    """The one ledger that serves this data, wherever else it is asked from."""
+def open_ledger(project: Project) -> tuple[Home, Opened]:
+    """The one ledger that serves this data, wherever else it is asked from; its sources found fit to be asked."""
     home = Home(default_home())
-    return home, open_dataset(home, claimed(catalog))
+    try:
+        check_sources(project, home)
+        return home, open_dataset(home, claimed(project.catalog))
+    except BaseException:
+        home.close()
+        raise
+
+
+def check_public(project: Project) -> None:
+    """A project of public tables alone: none of their sources is known here as private."""
+    home = Home(default_home())
+    try:
+        check_sources(project, home)
+    finally:
+        home.close()
+
+
+def check_sources(project: Project, home: Home) -> None:
+    """Every private source can be read whole, so that no row can make a question fail; no public one is known as private.
+
+    What is read here is not released: a source either passes or is refused until the curator mends it. What has passed
+    is remembered by its content, so a file is read for this once.
+    """
+    catalog, engine = project.catalog, project.engine
+    for table in catalog.tables.values():
+        path = table.source.path
+        if table.public:
+            if path is not None and private_here(home, (FileSource(table.name, path),)):
+                raise public_private(table)
+            continue
+        probe = functools.partial(engine.readable, table.name, probe_sql(table, engine))
+        if path is None:
+            fit = probe()
+        else:
+            (known,) = home.identified((FileSource(table.name, path),))
+            shape = repr((known.digest, table.source.kind, table.source.table, table.source.delimiter, table.source.header))
+            declared = repr([table.columns[c] for c in sorted(table.columns)])
+            fit = home.once_checked(hashlib.sha256(f"1{shape}{declared}".encode()).hexdigest(), probe)
+        if not fit:
+            raise unfit(table)
+
+
+def probe_sql(table: Table, engine: Engine) -> str:
+    """Reads every column as a question would, and gives counts that nobody sees."""
+    d = DIALECTS[engine.dialect]
+    counts = ["COUNT(*)", *(f"COUNT({enforced(column, d)})" for column in table.columns.values())]
+    return f"SELECT {', '.join(counts)} FROM {d.identifier(table.name)} AS t"
+
+
+def unfit(table: Table) -> CatalogError:
+    return CatalogError(
+        "source_unreadable",
+        f"the source of table {table.name} is not well formed, so nothing is asked of it.",
+        why="one row that the engine cannot read would make every question fail, and so tell of itself.",
+        fix="Write the file anew: CSV by the standard (quotes closed, one length), Parquet with valid text and times.",
+    )
+
+
+def public_private(table: Table) -> CatalogError:
+    return CatalogError(
+        "public_is_private",
+        f"table {table.name} is declared public, and its source is known here as private data.",
+        why="it would be answered exactly, beside a budget that was to protect it.",
+        fix="Declare its unit again, or write what may be public to another file.",
+    )

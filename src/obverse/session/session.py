@@ -11,8 +11,9 @@ from types import TracebackType
 from typing import Any
 
 from obverse.accounting import budget as budgets
+from obverse.accounting import zcdp
 from obverse.accounting.directed import digits_down
-from obverse.accounting.pld import tight
+from obverse.accounting.pld import certain
 from obverse.catalog import parameters
 from obverse.catalog.model import Analyst, Budget, Catalog
 from obverse.core.claim import PUBLIC
@@ -32,7 +33,7 @@ from obverse.plan.question import PublicQuestion
 from obverse.session.ask import TIMEOUT_S, Asked, Debit, Door, ask
 from obverse.session.claims import claim_of
 from obverse.session.explained import Explained, explain_public, explain_question
-from obverse.session.opening import Project, load_project, open_ledger
+from obverse.session.opening import Project, check_public, load_project, open_ledger
 from obverse.session.planning import Number, Planned, Wish, fingerprint, plan, read
 from obverse.session.views import BudgetView, TableView, budget_view, table_views
 
@@ -128,7 +129,7 @@ class Session:
         together = Composed(tuple(p.costed.loss for p in planned))
         if self.catalog.accounting == "zcdp" or delta == 0 or len(planned) == 1:
             return together
-        found = tight([p.costed.loss for p in planned], delta)
+        found = certain([p.costed.loss for p in planned], delta)
         plainly = budgets.count(together, "pure").amount
         return found if found.epsilon <= plainly * WORTHWHILE else together
 
@@ -217,7 +218,9 @@ class Session:
             if batch is not None:
                 charge = budgets.count(batch, self.catalog.accounting)
                 loss, what = batch, "the batch"
-                charged = Budget(budgets.epsilon_alone(charge, self.cap()), charge.delta or costed.delta)
+                concentrated = self.catalog.accounting == "zcdp"
+                epsilon = zcdp.epsilon_of(charge.amount, costed.delta) if concentrated else charge.amount
+                charged = Budget(epsilon, costed.delta if concentrated else charge.delta)
             price, remaining = self.priced(loss, charged.epsilon, charged.delta)
             claim = claim_of(costed, self.catalog, self._whole_budget(), receipt.id, charged, what)
             text = plan_text(costed.annotated)
@@ -228,9 +231,11 @@ class Session:
         return Asked(costed, planned.sql, seal)
 
     def _whole_budget(self) -> Budget:
-        """The declared budget, or the ledger's where that is tighter."""
-        granted = getattr(self.ledger, "budget", lambda: self.catalog.budget)()
-        return Budget(min(granted.epsilon, self.catalog.budget.epsilon), min(granted.delta, self.catalog.budget.delta))
+        """The declared budget, or the ledger's where that is tighter; under zcdp the pair whose rho binds."""
+        granted, declared = getattr(self.ledger, "budget", lambda: self.catalog.budget)(), self.catalog.budget
+        if self.catalog.accounting == "zcdp":
+            return min((declared, granted), key=lambda pair: budgets.cap_of(pair, "zcdp").amount)
+        return Budget(min(granted.epsilon, declared.epsilon), min(granted.delta, declared.delta))
 
     def _public(self, question: PublicQuestion) -> Answer:
         sql = emit_public(question, self.catalog, self.engine.dialect)
@@ -270,8 +275,9 @@ def open(
     loaded = load_project(Path(project), tables)
     try:
         if loaded.catalog.unit is None:
+            check_public(loaded)
             return Session(loaded, None, analyst=analyst, purpose=purpose)
-        home, opened = open_ledger(loaded.catalog)
+        home, opened = open_ledger(loaded)
         return _session(loaded, home, opened, analyst, purpose)
     except BaseException:
         loaded.engine.close()

@@ -62,6 +62,6 @@ def _read_as(constant: Literal, kind: Type) -> Expr:
     if isinstance(value, str) and kind is Type.INTEGER:
         kind = Type.INTEGER if value.strip().lstrip("+-").isdigit() else Type.DOUBLE
     read = BY_NAME[f"to_{kind.value}"].reference(value)
-    if read is None:
+    if read is None or (isinstance(read, float) and read - read != 0):
         raise Refused("type_error", f"this text cannot be read as {kind.value}.", fix=f"write a {kind.value}.")
     return literal(read)

@@ -33,6 +33,8 @@ def screen(text: str) -> None:
     """Refuse what is too long, too deep or strangely written; linear in the text, at most 5,000 tokens."""
     if len(text) > BYTES_MAX or len(text.encode("utf-8", "surrogatepass")) > BYTES_MAX:
         raise Refused("too_long", f"a question has at most {BYTES_MAX} bytes.", fix="ask something shorter.")
+    if any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise Refused("parse_error", "the text holds half a character.", fix="send it as valid Unicode.")
     place = tokens = depth = chain = 0
     while place < len(text):
         match = TOKEN.match(text, place)

@@ -1,20 +1,32 @@
-"""The conformance suite of aggregates, first half: no unit moves the measures further than the plan claims."""
+"""The conformance suite of aggregates: no unit moves the measures further than claimed, and error bars cover the truth."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from obverse.core.engine import Columns
+from obverse.core.rng import Rng
+from obverse.core.secret import Exact
+from obverse.core.types import Type
+from obverse.plan.aggregates import BY_NAME
+from obverse.plan.allocate import CostedPlan
 from obverse.plan.annotate import AnnotatedPlan
+from obverse.plan.expressions import Ref
+from obverse.plan.finish import finish
+from obverse.plan.measure import Term
+from obverse.plan.randomize import randomize
+from obverse.testing.identity import Identity
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Vector = NDArray[np.int64]
+    Floats = NDArray[np.float64]
 
 SQUARED = ("l2", "joint l2")
 
@@ -68,3 +80,88 @@ def reached(plan: AnnotatedPlan, left: Sequence[Vector], right: Sequence[Vector]
 def furthest(reaches: Sequence[tuple[Claimed, ...]]) -> tuple[Claimed, ...]:
     """Of many pairs of neighbours of one plan, the largest share of each claim."""
     return tuple(max(one, key=lambda claimed: claimed.share) for one in zip(*reaches))
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """Many answers to one question on one set of exact measures: the truth, and what was answered each time."""
+
+    truth: float
+    value: Floats
+    low: Floats
+    high: Floats
+
+    @property
+    def covered(self) -> int:
+        """How many intervals hold the truth (forgiving the last digits of doubles)."""
+        slack = 1e-9 * max(1.0, abs(self.truth))
+        return int(((self.low <= self.truth + slack) & (self.truth - slack <= self.high)).sum())
+
+    @property
+    def inside(self) -> bool:
+        """Whether every answer lies within its own interval."""
+        slack = 1e-9 * max(1.0, abs(self.truth))
+        return bool(((self.low - slack <= self.value) & (self.value <= self.high + slack)).all())
+
+
+def exact_measures(plan: AnnotatedPlan, values: Mapping[float, int]) -> tuple[int, ...]:
+    """What the engine would add up for a table that holds each value that many times, by units below their caps."""
+    found = []
+    for measure in plan.measures:
+        total = sum(times * _term(measure.term, value) for value, times in values.items())
+        found.append(total << measure.bits)
+    return tuple(found)
+
+
+def simulate(costed: CostedPlan, exact: Sequence[int], trials: int, rng: Rng) -> Simulated:
+    """Answer a question with one aggregate `trials` times at once: each trial is a cell with the same exact measures.
+
+    The truth is the same plan without noise. The plan may be grouped; its keys are left out here.
+    """
+    import numpy as np
+
+    def exactly(cells: int) -> Exact[Columns]:
+        sums = {f"m{i}": np.full(cells, v, dtype=np.int64) for i, v in enumerate(exact)}
+        return Exact({"k": np.arange(cells)} | sums)
+
+    bare = _with_cells(replace(costed, mechanisms=tuple(Identity() for _ in costed.mechanisms)), 1)
+    truth = finish(randomize(exactly(1), bare, rng), bare).rows[0][0]
+    assert isinstance(truth, (int, float))
+    wide = _with_cells(costed, trials)
+    found = finish(randomize(exactly(trials), wide, rng), wide)
+    ends = np.array([bars[0] for bars in found.intervals], dtype=float)
+    values = np.array([row[0] for row in found.rows], dtype=float)
+    return Simulated(float(truth), values, ends[:, 0], ends[:, 1])
+
+
+def most_covered(costed: CostedPlan) -> float:
+    """For an aggregate of one measure: what its interval may cover at most, being the mechanism's own plus one atom.
+
+    Where weights left fractions, whole numbers are released, which widens it by up to one on either side.
+    """
+    (measure,), (mechanism,) = costed.measures, costed.mechanisms
+    call = costed.annotated.limited.question.aggregates[0]
+    whole = BY_NAME[call.function].type(call.argument) is Type.INTEGER
+    reach = mechanism.interval(costed.level) + 1 + (1 << measure.bits if whole and measure.bits else 0)
+    tail = float(mechanism.tail(reach)[0])
+    return 1 - (tail or float(mechanism.tail(reach + 2)[1]))  # large Gaussians: the tails of both kinds interlace
+
+
+def _term(term: Term, value: float) -> int:
+    if term.grid is None:
+        return 1
+    grid = term.grid
+    clamped = min(max(value, grid.lo), grid.hi)
+    whole = isinstance(grid.lo, int) and grid.factor == grid.divisor == 1.0
+    number = (int(clamped) if whole else round(float(clamped) * grid.factor / grid.divisor)) - grid.centre
+    if term.kind == "sum":
+        return number
+    return (number * number + ((1 << term.shift) >> 1)) >> term.shift
+
+
+def _with_cells(costed: CostedPlan, cells: int) -> CostedPlan:
+    limited = costed.annotated.limited
+    outputs = tuple(o for o in limited.question.outputs if isinstance(o.expr, Ref) and o.expr.name == "agg0")
+    question = replace(limited.question, keys=(), outputs=outputs)
+    limited = replace(limited, question=question, setting=replace(limited.setting, cells=cells))
+    return replace(costed, annotated=replace(costed.annotated, limited=limited))

@@ -67,4 +67,3 @@ def _hockey_stick_holds(epsilon: Fraction, delta: Fraction, p: Sequence[Enclosur
     least = exp_plus(epsilon)[0]
     over = sum((max(Fraction(0), a[1] - least * b[0]) for a, b in zip(p, q)), Fraction(0))
     return over <= delta * SLACK + Fraction(1, 1 << 60)
-

@@ -4,8 +4,8 @@ A family is a base and units, each of which may be added to the base by itself. 
 one unit are neighbours; under replace the base with one unit and the base with another are. So k + 1 runs of an engine
 check k or k * (k - 1) / 2 pairs.
 
-What belongs to a unit is decided as a deletion that cascades: every row that reaches the unit by its table's path, also one
-that reaches another unit as well (a visit shared by two people is in both of theirs).
+What belongs to a unit are the rows that reach it and no other unit: a row that two units share (an item of a visit that was
+recorded for two people) goes when the last of them goes. Some units name keys that others own, and must not move their share.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def family(catalog: Catalog, schemas: Schemas, seed: int, *, units: int = 12, cr
     base = _joined([maker.strays(), *(maker.unit(style) for style in itertools.islice(itertools.cycle(CROWD), crowd))])
     made = [maker.unit(style) for style in FIRST[:units]]
     base_keys = {row.get(step[1]) for step in maker.through for row in base[step[0]]}
-    maker.baits = [key for keys in maker.passed.values() for key in keys if key in base_keys and key not in maker.used]
+    maker.baits = [key for keys in maker.passed.values() for key in keys if key in base_keys]
     made += [maker.unit(style) for style in itertools.islice(itertools.cycle(STYLES), max(0, units - len(FIRST)))]
     return Family(base, tuple(made))
 
@@ -116,7 +116,6 @@ class _Maker:
         self.tables = sorted(private, key=lambda t: len(t.unit.steps) if t.unit else 0)
         self.through = {step for t in private if t.unit is not None for step in t.unit.steps[:-1]}
         self.passed: dict[tuple[str, str], list[Value]] = {}
-        self.used: set[Value] = set()
         self.baits: list[Value] = []
 
     def unit(self, style: str) -> Tables:
@@ -144,8 +143,8 @@ class _Maker:
         if path is not None and path.column is not None:
             leads = key
             if len(path.steps) > 1:
-                leads = self.rng.choice(own[path.steps[0]])
-                self.used.add(leads)
+                exclusive = [k for k in own[path.steps[0]] if k not in self.baits]
+                leads = self.rng.choice(exclusive) if exclusive else self.key()
             named[path.column] = self.written(table, path.column, leads)
         return named
 

@@ -51,6 +51,9 @@ class EngineSpy:
         self.log.sql.append(sql)
         return self.engine.run_public(sql, timeout_s=timeout_s)
 
+    def readable(self, table: str, sql: str) -> bool:
+        return self.engine.readable(table, sql)
+
     def close(self) -> None:
         self.engine.close()
 

@@ -51,8 +51,9 @@ class Average:
         term = sum_term(argument, setting.rows, centred=True)
         assert term.grid is not None
         centre, limit = float(term.grid.centre * term.unit), float(term.magnitude * term.unit)
-        low, high = ratio(total.values, count.values, (total.scale, count.scale), limit, level, gaussian=total.gaussian)
+        low, high = ratio(total.values, count.values, (total.noise, count.noise), limit, level, gaussian=total.gaussian)
         value = np.clip(total.values / np.maximum(count.values, 1.0), -limit, limit)
         value = np.clip(value, low, high)
-        step = float(term.unit) / 2  # each row was rounded to the grid
+        exact = term.grid.step == argument.facts.step  # values lie on the grid, else each row was rounded to it
+        step = 0.0 if exact else float(term.unit) / 2
         return Estimate(*(np.clip(x + centre, lo, hi) for x in (value, low - step, high + step)))

@@ -11,6 +11,7 @@ from obverse.core.types import Type
 from obverse.core.units import Neighbours
 from obverse.mechanisms.base import Additive
 from obverse.plan.expressions import Expr
+from obverse.plan.intervals import Noise
 from obverse.plan.measure import SPARE_BITS, Measure, Term
 from obverse.plan.nodes import Shape
 
@@ -47,7 +48,7 @@ class Noisy:
     values: Floats
     unit: float
     mechanism: Additive
-    scale: float  # of the noise, in real units, one step wider than the mechanism's: Laplace's b or Gauss's sigma
+    noise: Noise
     gaussian: bool
 
     def half_width(self, level: float) -> float:

@@ -50,10 +50,11 @@ class Variance:
         assert argument is not None
         term = sum_term(argument, setting.rows, centred=True)
         radius = float(term.magnitude * term.unit)
-        estimate = _population(noisy, radius, level)
+        spare = 0.02 * (1 - level) if self.sample else 0.0  # of the error pays for how many there are at least
+        estimate = _population(noisy, radius, level + spare)
         if self.sample:
             count = np.maximum(noisy[0].values, 2.0)
-            fewest = np.maximum(noisy[0].values - noisy[0].half_width(0.999), 2.0)
+            fewest = np.maximum(noisy[0].values - noisy[0].half_width(1 - spare), 2.0)
             stretch = count / (count - 1), fewest / (fewest - 1)
             estimate = Estimate(estimate.value * stretch[0], estimate.low, estimate.high * stretch[1])
         if self.root:
@@ -68,7 +69,7 @@ def _population(noisy: tuple[Noisy, ...], radius: float, level: float) -> Estima
     count, total, squares = noisy
     gaussian, most = total.gaussian, radius * radius
     error = 1 - level
-    low, high = ratio(total.values, count.values, (total.scale, count.scale), radius, 1 - error / 10, gaussian=gaussian)
+    low, high = ratio(total.values, count.values, (total.noise, count.noise), radius, 1 - error / 10, gaussian=gaussian)
     least = count.half_width(1 - error / 10)
     safe = count.values > 2 * least
     divisor = np.where(safe, count.values, 1.0)
@@ -78,8 +79,8 @@ def _population(noisy: tuple[Noisy, ...], radius: float, level: float) -> Estima
     far = np.maximum(np.abs(low), np.abs(high))
 
     def width(coefficient: Floats, confidence: float) -> Floats:
-        scales = [np.full_like(mean, squares.scale), 2 * far * total.scale, coefficient * count.scale]
-        return half_width(scales, confidence, gaussian=gaussian) / divisor
+        noises = [(np.ones_like(mean), squares.noise), (2 * far, total.noise), (coefficient, count.noise)]
+        return half_width(noises, confidence, gaussian=gaussian) / divisor
 
     wide = width(np.full_like(mean, most), 1 - error / 10)
     first = np.clip(variance - wide, 0, most), np.clip(variance + apart + wide, 0, most)

@@ -42,7 +42,8 @@ def _digits(facts: Facts) -> int:
     if len(facts) == 1:
         return 0
     bounds = number_bounds(facts[1])
-    if facts[1].type is not Type.INTEGER or bounds is None or bounds.lo != bounds.hi or abs(bounds.lo) > DIGITS_MAX:
+    constant = bounds is not None and bounds.lo == bounds.hi and not facts[1].nullable
+    if facts[1].type is not Type.INTEGER or not constant or bounds is None or abs(bounds.lo) > DIGITS_MAX:
         raise mismatch(f"ROUND takes a literal from -{DIGITS_MAX} to {DIGITS_MAX} as digits", "Write ROUND(x, 2).")
     return int(bounds.lo)
 
@@ -145,7 +146,7 @@ greatest = _pick("greatest", max, max)
 def _clamp_facts(facts: Facts) -> ColumnFacts:
     need(NUMBERS, facts, "CLAMP")
     lo, hi = number_bounds(facts[1]), number_bounds(facts[2])
-    if lo is None or hi is None or lo.lo != lo.hi or hi.lo != hi.hi:
+    if lo is None or hi is None or lo.lo != lo.hi or hi.lo != hi.hi or facts[1].nullable or facts[2].nullable:
         raise mismatch("CLAMP takes literal limits", "Write CLAMP(x, 0, 100).")
     if lo.lo > hi.hi:
         raise Refused("bad_parameter", "CLAMP's limits are the wrong way round", fix="Write CLAMP(x, lo, hi), lo <= hi.")

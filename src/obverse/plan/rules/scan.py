@@ -20,7 +20,8 @@ def scan(table: Table, neighbours: Neighbours, columns: tuple[str, ...]) -> Fact
              differ here only in the rows of one unit.
     Proof:   the emitted scan casts by TRY_CAST, clamps numbers and dates to their bounds, reads values outside a public
              list as NULL (and leaves the row out where the column may not be NULL), and puts the lower bound in place of
-             a NULL that was declared away. A row has one unit: its key column, or itself; rows without one are left out.
+             a NULL that was declared away. A row belongs to its key column's unit, or to itself, or along a path to
+             each unit that its key leads to, for each within that unit's cap; rows without a unit are left out.
     Assumes: nothing of the data.
     """
     if table.public:
