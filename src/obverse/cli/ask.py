@@ -11,6 +11,7 @@ import click
 
 from obverse.cli.failures import Verb, interrupted_early
 from obverse.cli.options import (
+    number,
     print_json,
     question_text,
     read_text,
@@ -74,7 +75,8 @@ def ask(
 
     write = None if out is None else writer_for(out)
     with open_project(project, analyst=analyst, purpose=purpose) as session, stoppable(session):
-        answer = session.ask(text, epsilon=epsilon, delta=delta, within=within, confidence=confidence, key=key)
+        price = {"epsilon": number(epsilon), "delta": number(delta), "within": number(within)}
+        answer = session.ask(text, **price, confidence=confidence, key=key)
     if write is not None:
         _print_written(answer, out, write(answer))
     else:
@@ -99,7 +101,7 @@ def _ask_batch(
 
     questions = statements(read_text(batch.read_bytes()))
     with open_project(project, analyst=analyst, purpose=purpose) as session, stoppable(session):
-        answers = session.ask_all(questions, epsilon=epsilon, delta=delta, key=key)
+        answers = session.ask_all(questions, epsilon=number(epsilon), delta=number(delta), key=key)
     if as_json:
         print_json({"version": 1, "answers": [answer.as_json() for answer in answers]})
         return

@@ -7,7 +7,16 @@ from pathlib import Path
 import click
 
 from obverse.cli.failures import Verb
-from obverse.cli.options import print_json, question_text, with_asker, with_json, with_price, with_project, with_question
+from obverse.cli.options import (
+    number,
+    print_json,
+    question_text,
+    with_asker,
+    with_json,
+    with_price,
+    with_project,
+    with_question,
+)
 
 
 @click.command(cls=Verb)
@@ -37,7 +46,8 @@ def explain(
     from obverse.session.session import open as open_project
 
     with open_project(project, analyst=analyst, purpose=purpose) as session:
-        found = session.explain(text, epsilon=epsilon, delta=delta, within=within, confidence=confidence)
+        price = {"epsilon": number(epsilon), "delta": number(delta), "within": number(within)}
+        found = session.explain(text, **price, confidence=confidence)
     if as_json:
         print_json(found.as_json() | ({"engine_sql": found.engine_sql} if with_sql else {}))
         return

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from obverse.core.errors import Refused
+from obverse.core.numbers import exact
 
 F = TypeVar("F", bound=Callable[..., Any])
 BYTES_MAX = 1_000_000
@@ -83,3 +85,8 @@ def read_text(raw: bytes) -> str:
 
 def print_json(fields: object) -> None:
     click.echo(json.dumps(fields, ensure_ascii=False, indent=2))
+
+
+def number(text: str | None) -> Fraction | None:
+    """A number as its decimal text says it, so that 0.1 is one tenth."""
+    return None if text is None else exact(text)

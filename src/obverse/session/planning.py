@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import os
 import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -13,7 +14,6 @@ from obverse.catalog import parameters
 from obverse.catalog.model import Catalog
 from obverse.core.errors import Refused
 from obverse.core.ledger import Fingerprint
-from obverse.core.numbers import exact
 from obverse.plan.allocate import LEVEL, CostedPlan, allocate
 from obverse.plan.annotate import AnnotatedPlan, annotate
 from obverse.plan.emit import emit
@@ -24,7 +24,7 @@ from obverse.plan.question import PublicQuestion, Question
 from obverse.plan.verify import verify
 from obverse.sql.resolve import resolve
 
-Number = int | float | str | Fraction
+Number = int | float | Fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +71,13 @@ def price(known: AnnotatedPlan, catalog: Catalog, wish: Wish) -> CostedPlan:
     """The plan with noise, by epsilon or by error."""
     if wish.epsilon is not None and wish.within is not None:
         raise Refused("bad_parameter", "a question is priced by epsilon or by error, not both.", fix="Give one of them.")
-    if not 0 < wish.confidence < 1:
+    if isinstance(wish.confidence, bool) or not isinstance(wish.confidence, (int, float)) or not 0 < wish.confidence < 1:
         raise Refused("bad_parameter", "a confidence lies between 0 and 1.", fix="Write 0.95.")
-    delta = parameters.delta(_number(wish.delta)) if wish.delta is not None else catalog.delta
+    delta = parameters.delta(wish.delta) if wish.delta is not None else catalog.delta
     if wish.within is None:
-        epsilon = parameters.epsilon(_number(wish.epsilon)) if wish.epsilon is not None else catalog.epsilon
+        epsilon = parameters.epsilon(wish.epsilon) if wish.epsilon is not None else catalog.epsilon
         return replace(allocate(known, epsilon, delta, catalog.accounting), level=wish.confidence)
-    width = parameters.positive(_number(wish.within), "within")
+    width = parameters.positive(wish.within, "within")
     _data_free_error(known)
 
     def half_width_at(epsilon: Fraction) -> float:
@@ -117,13 +117,10 @@ def _data_free_error(known: AnnotatedPlan) -> None:
             )
 
 
-def _number(number: Number | None) -> Fraction | float | int | None:
-    return exact(number) if isinstance(number, str) else number
-
-
 def fingerprint(planned: tuple[Planned, ...], catalog: Catalog, version: str, batch: str = "") -> Fingerprint:
-    """Canonical plan + catalog + data version + price."""
-    lines = [catalog.fingerprint(), version, batch]
+    """Canonical plan + catalog + where its rows lie + data version + price."""
+    places = [repr((t.name, os.path.realpath(t.source.path or ""), t.source.table)) for t in catalog.tables.values()]
+    lines = [catalog.fingerprint(), *sorted(places), version, batch]
     for one in planned:
         costed = one.costed
         lines += [

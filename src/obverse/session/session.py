@@ -21,7 +21,7 @@ from obverse.core.engine import Engine
 from obverse.core.errors import Refused
 from obverse.core.ledger import Cap, Caps, Ledger, Receipt, Scope, Spent
 from obverse.core.loss import Composed, Loss
-from obverse.core.numbers import exact, plain
+from obverse.core.numbers import plain
 from obverse.core.rng import Rng
 from obverse.ledger.home import Home
 from obverse.ledger.register import Opened, version_now
@@ -115,7 +115,7 @@ class Session:
             planned.append(plan(text, question, self.catalog, Wish(epsilon, delta)))
         if not planned:
             raise Refused("parse_error", "the batch holds no question.", fix="write one SELECT, then ; and the next.")
-        loss = self.batch_loss(planned, parameters.delta(exact(delta)) if delta is not None else self.catalog.delta)
+        loss = self.batch_loss(planned, parameters.delta(delta) if delta is not None else self.catalog.delta)
         stored, again = self._door(
             tuple(self._asked(p, loss) for p in planned), self._debit(tuple(planned), loss, key, "batch"), engine=self.engine,
             ledger=self.ledger, rng=self._rng, join=_joined, started=self.started,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from obverse.core.engine import Columns
 from obverse.core.rng import Rng
 from obverse.core.secret import Exact
-from obverse.core.types import Type
+from obverse.core.types import Type, Value
 from obverse.plan.aggregates import BY_NAME
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.annotate import AnnotatedPlan
@@ -108,7 +108,7 @@ def exact_measures(plan: AnnotatedPlan, values: Mapping[float, int]) -> tuple[in
     """What the engine would add up for a table that holds each value that many times, by units below their caps."""
     found = []
     for measure in plan.measures:
-        total = sum(times * _term(measure.term, value) for value, times in values.items())
+        total = sum(times * (term_of(measure.term, value) or 0) for value, times in values.items())
         found.append(total << measure.bits)
     return tuple(found)
 
@@ -147,10 +147,14 @@ def most_covered(costed: CostedPlan) -> float:
     return 1 - (tail or float(mechanism.tail(reach + 2)[1]))  # large Gaussians: the tails of both kinds interlace
 
 
-def _term(term: Term, value: float) -> int:
+def term_of(term: Term, value: Value) -> int | None:
+    """The integer that a term makes of its argument's value; NULL stays NULL."""
+    if value is None:
+        return None
     if term.grid is None:
         return 1
     grid = term.grid
+    assert isinstance(value, (int, float))
     clamped = min(max(value, grid.lo), grid.hi)
     whole = isinstance(grid.lo, int) and grid.factor == grid.divisor == 1.0
     number = (int(clamped) if whole else round(float(clamped) * grid.factor / grid.divisor)) - grid.centre
