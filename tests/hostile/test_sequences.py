@@ -96,10 +96,10 @@ def test_what_does_not_fit_is_refused_before_data_and_tells_only_what_is_left(tm
     words = set()
     for names in (("eve", "bob"), ("bob",)):
         with obverse.open(synthetic(tables(*names), CATALOG, tmp_path / str(len(names)))) as session:
-            session.ask("SELECT COUNT(*) FROM people", epsilon="3.99")
+            session.ask("SELECT COUNT(*) FROM people", epsilon=3.99)
             log = spy_on(session)
             with pytest.raises(BudgetExceeded) as refused:
-                session.ask("SELECT COUNT(*) FROM people", epsilon="0.02")
+                session.ask("SELECT COUNT(*) FROM people", epsilon=0.02)
             assert log.count("run") == 0
             words.add(str(refused.value))
     assert len(words) == 1

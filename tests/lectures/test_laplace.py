@@ -27,7 +27,7 @@ def middle(bounds: Enclosure) -> Fraction:
     return (bounds[0] + bounds[1]) / 2
 
 
-def planned_scale(session: obverse.Session, sql: str, epsilon: str) -> Fraction:
+def planned_scale(session: obverse.Session, sql: str, epsilon: float) -> Fraction:
     """The scale of the noise that the product itself would draw."""
     question = read(sql, session.catalog, dt.datetime(2026, 1, 1))
     assert isinstance(question, Question)
@@ -38,9 +38,9 @@ def planned_scale(session: obverse.Session, sql: str, epsilon: str) -> Fraction:
 
 def test_the_scale_of_the_noise_is_sensitivity_over_epsilon(survey: obverse.Session, staff: obverse.Session) -> None:
     """Differential privacy 2024 and statistical privacy tools 3.3: Lap(sensitivity / epsilon), exactly."""
-    assert planned_scale(survey, "SELECT COUNT(*) FROM survey", "0.1") == 10
-    assert planned_scale(survey, "SELECT SUM(owned_hp_books) FROM survey", "0.1") == 70
-    assert planned_scale(staff, "SELECT SUM(salary) FROM staff", "0.5") == 500_000
+    assert planned_scale(survey, "SELECT COUNT(*) FROM survey", 0.1) == 10
+    assert planned_scale(survey, "SELECT SUM(owned_hp_books) FROM survey", 0.1) == 70
+    assert planned_scale(staff, "SELECT SUM(salary) FROM staff", 0.5) == 500_000
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(1), Fraction(7, 2), Fraction(10)])

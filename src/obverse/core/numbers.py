@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
 from fractions import Fraction
 
 from obverse.core.errors import Refused, invariant
@@ -75,11 +75,6 @@ def plain(number: Fraction | int, digits: int = 6) -> str:
     number = Fraction(number)
     if number == 0:
         return "0"
-    value = Decimal(number.numerator) / Decimal(number.denominator)
-    if Fraction(value) == number and len(value.normalize().as_tuple().digits) <= digits:
-        return format(value.normalize(), "f") if abs(value.adjusted()) < 7 else f"{value.normalize():e}".replace("e+", "e")
-    rounded = Decimal(up(number))
-    shown = float(f"{rounded:.{digits}g}")
-    if Fraction(shown) < number:
-        shown = float(f"{Decimal(shown) * (1 + Decimal(10) ** (1 - digits)):.{digits}g}")
-    return f"{shown:g}" if digits <= 6 else repr(shown)
+    rounding = Context(prec=digits, rounding=ROUND_CEILING)
+    shown = rounding.divide(Decimal(number.numerator), Decimal(number.denominator)).normalize(rounding)
+    return format(shown, "f") if abs(shown.adjusted()) < 7 else f"{shown:e}".replace("e+", "e")

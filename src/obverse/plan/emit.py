@@ -244,7 +244,7 @@ def mixed_radix(indices: list[tuple[str, Key]]) -> str:
     """One cell number from all keys' indices, the last key running fastest."""
     text = "CAST(0 AS BIGINT)"
     for index, key in indices:
-        text = f"{text} * {key.cells} + {index}"
+        text = f"({text} * {key.cells} + {index})"
     return text
 
 

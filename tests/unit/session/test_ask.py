@@ -37,8 +37,8 @@ def test_explain_touches_neither_data_nor_ledger(session: obverse.Session) -> No
 
 
 def test_what_is_quoted_is_what_is_charged(session: obverse.Session) -> None:
-    quoted = session.explain(COUNT, epsilon="0.25").price
-    answer = session.ask(COUNT, epsilon="0.25")
+    quoted = session.explain(COUNT, epsilon=0.25).price
+    answer = session.ask(COUNT, epsilon=0.25)
     assert answer.price == quoted
     assert (answer.price.epsilon, answer.price.share, spent(session)) == ("0.25", 0.25, Fraction(1, 4))
     assert (answer.remaining.epsilon, answer.remaining.share, answer.remaining.like_this) == ("0.75", 0.75, 3)
@@ -59,11 +59,11 @@ def test_the_same_question_again_is_byte_identical_and_free(session: obverse.Ses
 def test_a_stored_answer_is_given_when_nothing_is_left(session: obverse.Session) -> None:
     first = session.ask(COUNT, epsilon=1)
     with pytest.raises(BudgetExceeded):
-        session.ask(COUNT, epsilon="0.1")
+        session.ask(COUNT, epsilon=0.1)
     assert session.ask(COUNT, epsilon=1).rows == first.rows
 
 
-@pytest.mark.parametrize("other", [{"epsilon": "0.2"}, {"confidence": 0.5}, {"within": 100}])
+@pytest.mark.parametrize("other", [{"epsilon": 0.2}, {"confidence": 0.5}, {"within": 100}])
 def test_another_price_or_level_is_another_question(session: obverse.Session, other: dict[str, Any]) -> None:
     session.ask(COUNT)
     assert not session.ask(COUNT, **other).price.stored

@@ -19,21 +19,21 @@ COUNT = "SELECT COUNT(*) FROM people"
 
 def test_an_analysts_own_cap_binds_before_that_of_all(opened: Open) -> None:
     ana = opened("ana")
-    ana.ask(COUNT, epsilon="0.3")
+    ana.ask(COUNT, epsilon=0.3)
     assert ana.explain(COUNT).remaining.like_this == 0
     with pytest.raises(BudgetExceeded) as refused:
-        ana.ask("SELECT SUM(age) FROM people", epsilon="0.1")
+        ana.ask("SELECT SUM(age) FROM people", epsilon=0.1)
     assert "ana" in str(refused.value) or "analyst" in str(refused.value)
-    opened().ask("SELECT SUM(age) FROM people", epsilon="0.7")
+    opened().ask("SELECT SUM(age) FROM people", epsilon=0.7)
 
 
 def test_a_purpose_caps_all_who_ask_for_it(opened: Open) -> None:
-    opened("ben").ask(COUNT, epsilon="0.3")
+    opened("ben").ask(COUNT, epsilon=0.3)
     cyd = opened("cyd", "quality")
     with pytest.raises(BudgetExceeded):
-        cyd.ask(COUNT, epsilon="0.3")
-    cyd.ask(COUNT, epsilon="0.2")
-    opened("cyd", "research").ask(COUNT, epsilon="0.5")
+        cyd.ask(COUNT, epsilon=0.3)
+    cyd.ask(COUNT, epsilon=0.2)
+    opened("cyd", "research").ask(COUNT, epsilon=0.5)
 
 
 def test_an_analyst_with_one_purpose_need_not_say_it(opened: Open) -> None:
@@ -87,13 +87,13 @@ def test_an_error_that_depends_on_the_data_finds_no_price(session: obverse.Sessi
 def test_a_batch_is_one_debit_and_one_stored_answer(session: obverse.Session) -> None:
     log, before = spy_on(session), state(session.ledger)
     questions = [COUNT, "SELECT SUM(age) FROM people", "SELECT sex, COUNT(*) FROM people GROUP BY sex"]
-    answers = session.ask_all(questions, epsilon="0.1", delta=0)
+    answers = session.ask_all(questions, epsilon=0.1, delta=0)
     assert log.events == ["reserve", "run", "run", "run", "settle"]
     assert diff(before, session.ledger).spent.amount == Fraction(3, 10)
     assert [len(a) for a in answers] == [1, 1, 2]
     assert {a.price.epsilon for a in answers} == {"0.3"}, "each states the price of the whole"
     assert len({a.claim.receipt for a in answers}) == 1
-    again = session.ask_all(questions, epsilon="0.1", delta=0)
+    again = session.ask_all(questions, epsilon=0.1, delta=0)
     assert [a.rows for a in again] == [a.rows for a in answers]
     assert all(a.price.stored for a in again)
 
@@ -112,12 +112,12 @@ def test_a_batch_with_one_bad_question_costs_nothing(session: obverse.Session) -
 def test_a_batch_that_does_not_fit_answers_none_of_it(session: obverse.Session) -> None:
     log = spy_on(session)
     with pytest.raises(BudgetExceeded):
-        session.ask_all([COUNT, "SELECT SUM(age) FROM people"], epsilon="0.6", delta=0)
+        session.ask_all([COUNT, "SELECT SUM(age) FROM people"], epsilon=0.6, delta=0)
     assert log.count("run") == 0
 
 
 def test_concentrated_accounting_draws_gaussian_noise_and_counts_rho(zcdp: obverse.Session) -> None:
-    answer = zcdp.ask(COUNT, epsilon="0.5", delta="1e-8")
+    answer = zcdp.ask(COUNT, epsilon=0.5, delta=1e-8)
     assert answer.claim.mechanisms == ("discrete_gaussian",)
     assert answer.remaining.epsilon is None
     assert zcdp.budget().quantity == "rho"
