@@ -10,8 +10,9 @@ from obverse.cli.terminal import Heading, print_table
 
 
 @click.command(cls=Verb)
+@click.option("--markdown", is_flag=True, help="Print the table as a page of the documentation.")
 @with_json
-def sql(as_json: bool) -> None:
+def sql(as_json: bool, markdown: bool) -> None:
     """List the SQL that is answered, and what is refused.
 
     \b
@@ -32,8 +33,21 @@ def sql(as_json: bool) -> None:
         refused = [{"code": r.code, "message": r.message, "why": r.why, "fix": r.fix} for r in REFUSALS.values()]
         print_json({"version": 1, "answered": answered, "refused": refused})
         return
+    if markdown:
+        click.echo(page(answered, [(r.code, r.message.format(what="X"), r.why, r.fix) for r in REFUSALS.values()]), nl=False)
+        return
     click.echo("Answered:")
     print_table([Heading("kind"), Heading("SQL")], [[kind, text] for kind, texts in answered.items() for text in texts])
     click.echo("Refused, before anything is spent:")
     rows = [[r.code, r.message.format(what="X"), r.fix] for r in REFUSALS.values()]
     print_table([Heading("code"), Heading("what"), Heading("write instead")], rows)
+
+
+def page(answered: dict[str, list[str]], refused: list[tuple[str, str, str, str]]) -> str:
+    """The table of supported SQL as Markdown; docs/sql.md is this, and a test holds it."""
+    lines = ["# SQL that is answered", "", "Made by `obverse sql --markdown` from the registries that answer it.", ""]
+    for kind, texts in answered.items():
+        lines += [f"## {kind.capitalize()}s", "", *(f"- `{text}`" if kind != "clause" else f"- {text}" for text in texts), ""]
+    lines += ["## Refused, before anything is spent", "", "| code | what | why | write instead |", "|---|---|---|---|"]
+    lines += ["| " + " | ".join(f"`{c}`" if i == 0 else c.replace("|", "\\|") for i, c in enumerate(row)) + " |" for row in refused]
+    return "\n".join(lines) + "\n"
