@@ -49,5 +49,5 @@ def page(answered: dict[str, list[str]], refused: list[tuple[str, str, str, str]
     for kind, texts in answered.items():
         lines += [f"## {kind.capitalize()}s", "", *(f"- `{text}`" if kind != "clause" else f"- {text}" for text in texts), ""]
     lines += ["## Refused, before anything is spent", "", "| code | what | why | write instead |", "|---|---|---|---|"]
-    lines += ["| " + " | ".join(f"`{c}`" if i == 0 else c.replace("|", "\\|") for i, c in enumerate(row)) + " |" for row in refused]
+    lines += [f"| `{code}` | {what} | {why} | {fix} |" for code, what, why, fix in refused]
     return "\n".join(lines) + "\n"

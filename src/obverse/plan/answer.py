@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -159,6 +160,8 @@ class Answer:
 
 
 def _plain(value: Value) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # only public tables can hold one, and JSON has no word for it
     return value.isoformat() if isinstance(value, dt.date) else value
 
 
