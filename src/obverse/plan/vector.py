@@ -146,7 +146,13 @@ def _corners(function: str, args: list[Ends], np: Any) -> Ends:
 
 
 def _rounded(np: Any, x: Any, digits: Any = 0.0) -> Any:
-    return np.round(x, int(np.max(digits, initial=0)))
+    """Halves away from zero, as ROUND does; the digits are one literal for all rows."""
+    places = int(np.ravel(digits)[0]) if np.size(digits) else 0
+    unit = 10.0 ** abs(places)
+    scaled = np.abs(x) * unit if places >= 0 else np.abs(x) / unit
+    whole = np.floor(scaled)
+    whole = whole + (scaled - whole >= 0.5)
+    return np.copysign(whole / unit if places >= 0 else whole * unit, x)
 
 
 CORNERS: dict[str, Callable[..., Any]] = {

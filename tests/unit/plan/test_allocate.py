@@ -1,0 +1,70 @@
+"""Equal shares of the joint norm, and a price that is exactly what the noise costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+from obverse.accounting import zcdp
+from obverse.core.errors import Refused
+from obverse.core.loss import PureLoss, ZcdpLoss
+from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
+from obverse.mechanisms.discrete_laplace import DiscreteLaplace
+from obverse.plan.allocate import allocate
+from obverse.session.planning import Planned
+
+TEXTS = (
+    "SELECT COUNT(*) FROM visits",
+    "SELECT AVG(cost), SUM(age) FROM visits",
+    "SELECT sex, VAR_POP(age) FROM visits GROUP BY sex",
+)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("unit", ["row", "one", "many"])
+@pytest.mark.parametrize("epsilon", ["0.01", "0.5", "7"])
+def test_one_units_loss_over_all_measures_is_within_the_price_and_close_to_it(
+    text: str, unit: str, epsilon: str, planned: Callable[..., Planned]
+) -> None:
+    annotated = planned(text, unit).costed.annotated
+    price = Fraction(epsilon)
+    pure = allocate(annotated, price, Fraction(0), "pure")
+    assert pure.loss == PureLoss(price)
+    scales = [m.scale for m in pure.mechanisms if isinstance(m, DiscreteLaplace)]
+    losses = [annotated.joint.l1 * m.proven.linf / s for m, s in zip(annotated.measures, scales, strict=True)]
+    assert all(price * Fraction(999_999, 10**6) <= loss <= price for loss in losses)
+    concentrated = allocate(annotated, price, Fraction(1, 10**6), "zcdp")
+    rho = zcdp.rho_for(price, Fraction(1, 10**6))
+    assert concentrated.loss == ZcdpLoss(rho)
+    sigmas = [m.sigma_squared for m in concentrated.mechanisms if isinstance(m, DiscreteGaussian)]
+    shares = [annotated.joint.l2_squared * m.proven.linf**2 / (2 * s) for m, s in zip(annotated.measures, sigmas, strict=True)]
+    assert all(rho * Fraction(999_999, 10**6) <= share <= rho for share in shares)
+
+
+def test_zcdp_needs_a_delta(planned: Callable[..., Planned]) -> None:
+    with pytest.raises(Refused) as refused:
+        allocate(planned(TEXTS[0]).costed.annotated, Fraction(1), Fraction(0), "zcdp")
+    assert refused.value.code == "bad_parameter"
+
+
+def test_an_average_of_a_limited_table_has_a_price_under_zcdp_too(planned: Callable[..., Planned]) -> None:
+    """What is checked is the noise's scale, not its square: 20 fractional bits and a small epsilon fit together."""
+    annotated = planned("SELECT AVG(cost) FROM visits", "many", "replace", "zcdp").costed.annotated
+    assert allocate(annotated, Fraction(1, 100), Fraction(1, 10**8), "zcdp").mechanisms
+
+
+@pytest.mark.parametrize("accounting", ["pure", "zcdp"])
+def test_noise_that_cannot_be_drawn_exactly_is_refused(accounting: str, planned: Callable[..., Planned]) -> None:
+    annotated = planned("SELECT AVG(cost) FROM visits", "many").costed.annotated
+    with pytest.raises(Refused) as refused:
+        allocate(annotated, Fraction(1, 10**9), Fraction(1, 10**6), accounting)  # type: ignore[arg-type]
+    assert refused.value.code == "epsilon_too_small"
+
+
+@pytest.mark.parametrize("aggregate", ["MIN(age)", "MAX(cost)", "MEDIAN(height)"])
+def test_an_order_statistic_is_explained_and_not_answered(aggregate: str, planned: Callable[..., Planned]) -> None:
+    with pytest.raises(Refused) as refused:
+        planned(f"SELECT {aggregate} FROM visits")
+    assert refused.value.code == "aggregate_not_private"

@@ -1,0 +1,79 @@
+"""Exact sums become released integers in the cells' public order, every cell with noise; anything odd is a defect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from obverse.core.errors import InvariantBroken
+from obverse.core.secret import Exact
+from obverse.mechanisms.discrete_laplace import DiscreteLaplace
+from obverse.plan.allocate import CostedPlan
+from obverse.plan.randomize import randomize
+from obverse.session.planning import Planned
+from obverse.testing.identity import Identity
+from obverse.testing.seeded import SeededRng
+
+GROUPED = "SELECT kind, COUNT(*), SUM(age) FROM visits GROUP BY kind"  # a, b, c and NULL: four cells
+
+
+@pytest.fixture
+def costed(planned: Callable[..., Planned]) -> CostedPlan:
+    return planned(GROUPED).costed
+
+
+def columns(places: list[int], *sums: list[int]) -> Exact[dict[str, np.ndarray]]:  # type: ignore[type-arg]
+    held = {"k": np.array(places, dtype=np.int64)}
+    return Exact(held | {f"m{i}": np.array(values, dtype=np.int64) for i, values in enumerate(sums)})
+
+
+def test_rows_are_put_at_their_cells_place_whatever_their_order(costed: CostedPlan) -> None:
+    bare = replace(costed, mechanisms=(Identity(), Identity()))
+    found = randomize(columns([3, 0, 2], [30, 10, 20], [3, 1, 2]), bare, SeededRng(1))
+    assert [vector.tolist() for vector in found] == [[10, 0, 20, 30], [1, 0, 2, 3]]
+
+
+def test_absent_cells_get_noise_like_any_other(costed: CostedPlan) -> None:
+    noise = [randomize(columns([], [], []), costed, SeededRng(seed)) for seed in range(200)]
+    for measure in range(2):
+        drawn = np.stack([vectors[measure] for vectors in noise])
+        assert drawn.shape == (200, 4)
+        assert all(len(set(drawn[:, cell].tolist())) > 3 for cell in range(4))
+
+
+def test_cells_and_measures_are_noised_independently(costed: CostedPlan) -> None:
+    """Not one draw for all (false alarm below 1e-60: two independent columns of 200 draws never agree everywhere)."""
+    drawn = np.stack([np.concatenate(randomize(columns([], [], []), costed, SeededRng(s))) for s in range(200)])
+    for a in range(drawn.shape[1]):
+        for b in range(a):
+            assert not np.array_equal(drawn[:, a], drawn[:, b])
+
+
+def test_the_noise_is_that_of_the_measures_own_mechanism(costed: CostedPlan) -> None:
+    quiet = DiscreteLaplace(1, Fraction(1, 50))
+    found = randomize(columns([0], [7], [9]), replace(costed, mechanisms=(quiet, costed.mechanisms[1])), SeededRng(3))
+    assert found[0].tolist() == [7, 0, 0, 0]
+    assert found[1].tolist() != [9, 0, 0, 0]
+
+
+@pytest.mark.parametrize("places", [[0, 0], [1, 2, 1], [-1], [4], [2**40]])
+def test_a_cell_that_stands_twice_or_is_none_of_the_plans_is_a_defect(places: list[int], costed: CostedPlan) -> None:
+    ones = [1] * len(places)
+    with pytest.raises(InvariantBroken, match="cell"):
+        randomize(columns(places, ones, ones), costed, SeededRng(1))
+
+
+def test_sums_and_places_that_are_no_integers_are_a_defect(costed: CostedPlan) -> None:
+    good, double = np.array([0], dtype=np.int64), np.array([1.0])
+    for held in ({"k": good, "m0": double, "m1": good}, {"k": double, "m0": good, "m1": good}):
+        with pytest.raises(InvariantBroken):
+            randomize(Exact(held), costed, SeededRng(1))
+
+
+def test_a_sum_beyond_62_bits_is_a_defect(costed: CostedPlan) -> None:
+    with pytest.raises(InvariantBroken):
+        randomize(columns([0], [2**63 - 1], [0]), costed, SeededRng(1))
