@@ -11,6 +11,7 @@ import pytest
 
 import obverse
 from obverse.core.errors import CatalogError, LedgerError, ObverseError, Refused
+from obverse.session.checking import check
 from obverse.session.demo import write_demo
 
 ROWS = """
@@ -65,6 +66,7 @@ def test_a_csv_file_in_which_one_text_could_make_or_swallow_records_is_refused(t
         obverse.open(folder)
     assert refused.value.code == "source_unreadable"
     assert "zoe" not in str(refused.value)
+    assert [f.level for f in check(folder) if f.error is not None] == ["error"]
 
 
 @pytest.mark.parametrize(

@@ -141,8 +141,9 @@ def _ends(function: str, args: list[Ends], np: Any) -> Ends:
 def _corners(function: str, args: list[Ends], np: Any) -> Ends:
     import itertools
 
-    corners = [CORNERS[function](np, *c) for c in itertools.product(*((a.low, a.high) for a in args))]
-    return Ends(np.minimum.reduce(corners), np.maximum.reduce(corners))
+    with np.errstate(all="ignore"):  # an end that is infinite makes others NaN: no interval then
+        corners = [CORNERS[function](np, *c) for c in itertools.product(*((a.low, a.high) for a in args))]
+        return Ends(np.minimum.reduce(corners), np.maximum.reduce(corners))
 
 
 def _rounded(np: Any, x: Any, digits: Any = 0.0) -> Any:

@@ -21,7 +21,7 @@ from obverse.ledger.home import Home, default_home
 from obverse.ledger.register import Opened, changed, open_dataset
 from obverse.session.claims import belief_words, budget_words
 from obverse.session.curator import ledger_known
-from obverse.session.opening import claimed, load_project
+from obverse.session.opening import claimed, is_fit, load_project, unfit
 from obverse.session.views import table_views
 
 CHANGED = "changed since they were published; analysts are not told. `obverse data publish` makes them a new version"
@@ -52,9 +52,10 @@ def check(project: Path) -> tuple[Finding, ...]:
         loaded = load_project(project)
     except ObverseError as error:
         return (_error(error), *_open(project))
-    loaded.engine.close()
     catalog = loaded.catalog
     found = [Finding("ok", FILE_NAME, "every key is known, and the sources have the declared columns")]
+    found += [_error(unfit(table)) for table in catalog.tables.values() if not (table.public or is_fit(loaded, table))]
+    loaded.engine.close()
     found += [_table(table, limits.limits) for table, limits in zip(catalog.tables.values(), table_views(catalog))]
     found += [finding for table in catalog.tables.values() for finding in _free_text(table)]
     if catalog.unit is not None:

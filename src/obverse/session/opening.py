@@ -112,14 +112,14 @@ def check_sources(project: Project, home: Home) -> None:
     What is read here is not released: a source either passes or is refused until the curator mends it. What has passed
     is remembered by its content, so a file is read for this once.
     """
-    catalog, engine = project.catalog, project.engine
+    catalog = project.catalog
     for table in catalog.tables.values():
         path = table.source.path
         if table.public:
             if path is not None and private_here(home, (FileSource(table.name, path),)):
                 raise public_private(table)
             continue
-        probe = functools.partial(engine.readable, table.name, probe_sql(table, engine))
+        probe = functools.partial(is_fit, project, table)
         if path is None:
             fit = probe()
         else:
@@ -129,6 +129,11 @@ def check_sources(project: Project, home: Home) -> None:
             fit = home.once_checked(hashlib.sha256(f"1{shape}{declared}".encode()).hexdigest(), probe)
         if not fit:
             raise unfit(table)
+
+
+def is_fit(project: Project, table: Table) -> bool:
+    """Whether a private source is well formed and can be read whole."""
+    return project.engine.readable(table.name, probe_sql(table, project.engine))
 
 
 def probe_sql(table: Table, engine: Engine) -> str:
