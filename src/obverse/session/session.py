@@ -31,6 +31,7 @@ from obverse.plan.finish import Finished
 from obverse.plan.public import emit_public
 from obverse.plan.question import PublicQuestion
 from obverse.session.ask import TIMEOUT_S, Asked, Debit, Door, ask
+from obverse.session.asker import asker
 from obverse.session.claims import claim_of
 from obverse.session.explained import Explained, explain_public, explain_question
 from obverse.session.opening import Project, check_public, load_project, open_ledger
@@ -60,7 +61,7 @@ class Session:
         self.engine: Engine = project.engine
         self._ledger, self._version, self._close = ledger, version, close
         self._rng, self._door = rng if rng is not None else Rng(), door
-        self.analyst, self.purpose = _who(self.catalog, analyst, purpose)
+        self.analyst, self.purpose = asker(self.catalog, analyst, purpose)
         self._scope = Scope(dataset, self.analyst, self.purpose)
         self.started: Callable[[Receipt], None] = lambda receipt: None
 
@@ -248,20 +249,6 @@ class Session:
 
 def _joined(parts: list[bytes]) -> bytes:
     return b"[" + b",".join(parts) + b"]"
-
-
-def _who(catalog: Catalog, analyst: str, purpose: str) -> tuple[str, str]:
-    """Check the names; an analyst with one purpose need not say it."""
-    if analyst and analyst not in catalog.analysts:
-        raise Refused("analyst_unknown", f"there is no analyst {analyst!r} here.", fix="`obverse analyst add` declares one.")
-    allowed = catalog.analysts[analyst].purposes if analyst else ()
-    if not purpose and len(allowed) == 1:
-        purpose = allowed[0]
-    if allowed and purpose not in allowed:
-        raise Refused("purpose_not_allowed", f"{analyst} asks for one of: {', '.join(allowed)}.", fix=f"--purpose {allowed[0]}")
-    if purpose and purpose not in catalog.purposes:
-        raise Refused("purpose_not_allowed", f"there is no purpose {purpose!r} here.", fix="declare [purposes.NAME].")
-    return analyst, purpose
 
 
 def open(
