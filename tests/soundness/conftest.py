@@ -29,6 +29,7 @@ NOW = dt.datetime(2024, 2, 29, 12, 30)
 COLUMNS = """
 i = { type = "integer", bounds = [-5, 20] }
 p = { type = "integer", bounds = [10, 40], nullable = false }
+q = { type = "integer", bounds = [10, 40] }
 d = { type = "double", bounds = [-2.5, 10] }
 c = { type = "double", bounds = [0, 100], grid = 0.25 }
 w = { type = "integer", bounds = [0, 9] }
@@ -44,8 +45,9 @@ g = { type = "double" }
 t = { type = "text" }
 """
 PHYSICAL = {
-    "i": "BIGINT", "p": "BIGINT", "d": "DOUBLE", "c": "DOUBLE", "w": "VARCHAR", "m": "VARCHAR", "s": "VARCHAR", "o": "VARCHAR",
-    "b": "BOOLEAN", "day": "DATE", "ts": "TIMESTAMP", "big": "BIGINT", "f": "BIGINT", "g": "DOUBLE", "t": "VARCHAR",
+    "i": "BIGINT", "p": "BIGINT", "q": "BIGINT", "d": "DOUBLE", "c": "DOUBLE", "w": "VARCHAR", "m": "VARCHAR",
+    "s": "VARCHAR", "o": "VARCHAR", "b": "BOOLEAN", "day": "DATE", "ts": "TIMESTAMP", "big": "BIGINT", "f": "BIGINT",
+    "g": "DOUBLE", "t": "VARCHAR",
 }  # fmt: skip
 HEAD = """
 [project]

@@ -29,6 +29,7 @@ QUESTIONS: tuple[tuple[str, str], ...] = (
     ("SELECT COUNT(i) FROM t", EXACT),
     ("SELECT SUM(i) FROM t", EXACT),
     ("SELECT SUM(p) FROM t", EXACT),
+    ("SELECT SUM(q) FROM t", EXACT),
     ("SELECT SUM(d) FROM t", EXACT),
     ("SELECT SUM(c) FROM t", EXACT),
     ("SELECT SUM(w) FROM t", EXACT),
@@ -38,7 +39,7 @@ QUESTIONS: tuple[tuple[str, str], ...] = (
     ("SELECT AVG(d) FROM t", EXACT),
     ("SELECT VAR_POP(i) FROM t", EXACT),
     ("SELECT STDDEV(c) FROM t WHERE i >= 0", EXACT),
-    ("SELECT COUNT(*) FILTER (WHERE b), SUM(i) FILTER (WHERE o = 'x') FROM t", HALF),
+    ("SELECT COUNT(*) FILTER (WHERE b), SUM(i) FILTER (WHERE o = 'x') FROM t", EXACT),
     ("SELECT COUNT(*) FROM t WHERE s = 'a' AND (i > 3 OR b) AND NOT (o = 'y')", EXACT),
     ("SELECT SUM(p), AVG(p) FROM t WHERE p BETWEEN 10 AND 25", EXACT),
     ("SELECT COUNT(*) FROM t WHERE i IN (-5, 2, 20) AND t NOT LIKE 'k%'", EXACT),
@@ -57,7 +58,7 @@ QUESTIONS: tuple[tuple[str, str], ...] = (
     ("SELECT o, VAR_SAMP(i) FROM t GROUP BY o", EXACT),
     (
         "SELECT COUNT(*) FILTER (WHERE o = 'x'), COUNT(*) FILTER (WHERE o = 'y'), COUNT(*) FILTER (WHERE b), SUM(w) FROM t",
-        HALF,
+        EXACT,
     ),
     ("SELECT EXTRACT(HOUR FROM ts), SUM(m) FROM t WHERE g IS NULL OR g < 1e300 GROUP BY 1", EXACT),
 )

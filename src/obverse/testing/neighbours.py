@@ -71,9 +71,9 @@ def family(catalog: Catalog, schemas: Schemas, seed: int, *, units: int = 12, cr
     """A base of `crowd` units, some rows without any, and `units` more: first all at their ends, then of every style."""
     maker = _Maker(catalog, schemas, random.Random(seed))
     base = _joined([maker.strays(), *(maker.unit(style) for style in itertools.islice(itertools.cycle(CROWD), crowd))])
+    named = list(maker.passed)
     made = [maker.unit(style) for style in FIRST[:units]]
-    base_keys = {row.get(step[1]) for step in maker.through for row in base[step[0]]}
-    maker.baits = [key for keys in maker.passed.values() for key in keys if key in base_keys]
+    maker.baits = named
     made += [maker.unit(style) for style in itertools.islice(itertools.cycle(STYLES), max(0, units - len(FIRST)))]
     return Family(base, tuple(made))
 
@@ -99,10 +99,10 @@ def outside(column: Column) -> tuple[Value, ...]:
     return (None, *near, *WILD[column.type])
 
 
-FIRST = ("high", "low", "absent", "high", "low")
-STYLES = ("same", "mixed", "wild", "same", "middle", "same")
+FIRST = ("high", "low", "absent", "high", "lone")
+STYLES = ("same", "mixed", "wild", "thief", "same", "middle", "same")  # a thief names every key that others are reached by
 CROWD = ("mixed", "wild", "same")
-ENDS = {"low": 0, "high": 1, "middle": 2, "absent": 1}
+ENDS = {"low": 0, "lone": 0, "high": 1, "middle": 2, "absent": 1}
 MANY = (1, 2, 3, 10)  # rows of a unit, in multiples of its cap
 
 
@@ -115,20 +115,25 @@ class _Maker:
         private = [t for t in catalog.tables.values() if not t.public]
         self.tables = sorted(private, key=lambda t: len(t.unit.steps) if t.unit else 0)
         self.through = {step for t in private if t.unit is not None for step in t.unit.steps[:-1]}
-        self.passed: dict[tuple[str, str], list[Value]] = {}
-        self.baits: list[Value] = []
+        self.passed: list[int] = []
+        self.baits: list[int] = []  # keys that units of the base are reached by
+        self.stolen: list[int] = []
 
     def unit(self, style: str) -> Tables:
         """All rows of one new unit, in every private table."""
-        key, own, found = self.key(), dict[tuple[str, str], list[Value]](), {}
+        key, own, found = self.key(), dict[tuple[str, str], list[int]](), {}
+        if style == "thief":  # comes before those it steals from, in the order of keys
+            key, self.stolen = -key, list(dict.fromkeys(self.baits))
         for table in self.tables:
             cap = table.limits.rows if isinstance(table.limits, Limits) else 1
-            most = 1 if table.row_is_unit or self.rng.random() < 0.15 else cap * self.rng.choice(MANY) + self.rng.choice((0, 1))
-            rows = self.styled(table, style, most)
+            most = cap * self.rng.choice(MANY) + self.rng.choice((0, 1))
+            most = 1 if table.row_is_unit or style == "lone" or self.rng.random() < 0.15 else most
+            passed = any(step[0] == table.name for step in self.through)
+            rows = self.styled(table, style, max(most, len(self.stolen)) if passed else most)
             found[table.name] = tuple(self.keyed(table, row, key, own) for row in rows)
         return found
 
-    def keyed(self, table: Table, row: Row, key: Value, own: dict[tuple[str, str], list[Value]]) -> Row:
+    def keyed(self, table: Table, row: Row, key: Value, own: dict[tuple[str, str], list[int]]) -> Row:
         """The row with its own keys: the unit's, one that leads to it, and those that others pass through."""
         named = dict(row)
         for step in self.through:
@@ -136,8 +141,9 @@ class _Maker:
                 fresh = self.rng.choice(self.baits) if self.baits and self.rng.random() < 0.2 else self.key()
                 if self.rng.random() < 0.2 and own.get(step):
                     fresh = self.rng.choice(own[step])
+                fresh = self.stolen.pop() if self.stolen else fresh
                 own.setdefault(step, []).append(fresh)
-                self.passed.setdefault(step, []).append(fresh)
+                self.passed.append(fresh)
                 named[step[1]] = self.written(table, step[1], fresh)
         path = table.unit
         if path is not None and path.column is not None:
@@ -173,8 +179,10 @@ class _Maker:
         allowed = inside(column)
         if style == "absent" and column.nullable:
             return None
-        if style in ENDS and not isinstance(column.bounds, Categories) and len(allowed) > 2:
-            return self.written(table, column.name, allowed[ENDS[style]])
+        listed = isinstance(column.bounds, Categories) or column.type is Type.BOOLEAN
+        if style in ENDS and (not listed or style != "middle"):
+            place = (0 if style in ("high", "absent") else -1) if listed else ENDS[style]
+            return self.written(table, column.name, allowed[place])
         odd = {"mixed": 0.2, "wild": 0.8}.get(style, 0.05)
         if self.rng.random() >= odd:
             return self.written(table, column.name, self.rng.choice(allowed))
