@@ -251,3 +251,15 @@ def test_rows_cannot_be_said_to_belong_to_other_units_once_losses_were_counted(t
     with pytest.raises(ObverseError) as refused:
         obverse.open(folder)
     assert refused.value.code in ("terms_conflict", "bad_unit")
+
+
+def test_the_type_of_the_units_key_cannot_change_once_losses_were_counted(tmp_path: Path) -> None:
+    folder = project(tmp_path / "p", b"h,note\n1,a\n01,b\n")
+    toml = (folder / "obverse.toml").read_text().replace('unit = "row"', 'unit = "h"')
+    (folder / "obverse.toml").write_text(toml)
+    obverse.open(folder).close()
+    (folder / "obverse.toml").write_text(toml.replace('h = { type = "integer", bounds = [0, 96] }', 'h = { type = "text" }'))
+    with pytest.raises(ObverseError) as refused:
+        obverse.open(folder)
+    assert refused.value.code == "terms_conflict"
+    assert "(integer)" in refused.value.fix

@@ -211,7 +211,7 @@ def _same_paths(registry: Registry, sources: Sequence[Source]) -> None:
                 "terms_conflict",
                 f"the rows of table {source.name} were counted as belonging to other units",
                 why="losses about different units do not add up to a statement",
-                fix=f'Declare unit = "{known}" again.',
+                fix=f"Declare the unit and its key's type as before: {known}.",
             )
 
 

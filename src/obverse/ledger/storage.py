@@ -145,7 +145,10 @@ class Database:
         connection.execute("PRAGMA checkpoint_fullfsync = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
-        if _format_of(connection, self._shape, self.path) != self._shape.format:
+        connection.execute("BEGIN")  # one view of the file: another process may be making it right now
+        version = _format_of(connection, self._shape, self.path)
+        connection.execute("ROLLBACK")
+        if version != self._shape.format:
             self._begin(connection)
             upgrade(connection, self._shape, self.path)
             connection.execute("COMMIT")

@@ -78,7 +78,9 @@ def sources_of(catalog: Catalog) -> tuple[Source, ...]:
         if table.unit is None:
             continue
         if table.source.path is not None:
-            found.append(FileSource(table.name, table.source.path, unit_text(table.unit)))
+            key = table.unit.column
+            kind = "" if key is None else f" ({table.columns[key].type.value})"  # "1" and "01" are one integer, two texts
+            found.append(FileSource(table.name, table.source.path, unit_text(table.unit) + kind))
         else:
             found.append(ObjectSource(table.name, catalog.root))
     if catalog.dataset is not None:

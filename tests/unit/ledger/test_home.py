@@ -1,6 +1,7 @@
 """The place outside every project: found, private, and refused when it cannot be written to."""
 
 import os
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -105,3 +106,21 @@ def test_a_source_that_is_no_file_is_refused(world, name):
     with pytest.raises(Refused) as caught:
         world.home.identified([FileSource("people", world.root / name)])
     assert caught.value.code == "source_missing"
+
+
+def test_a_home_that_another_process_makes_at_this_very_moment_is_no_damage(tmp_path, monkeypatch):
+    connect, meanwhile = sqlite3.connect, []
+
+    def watched(*args, **kwargs):
+        connection = connect(*args, **kwargs)
+        if not meanwhile:
+            meanwhile.append(connection)
+            connection.set_trace_callback(lambda text: "user_version" in text and len(meanwhile) == 1 and other())
+        return connection
+
+    def other():
+        meanwhile.append(Home(tmp_path / "home"))
+
+    monkeypatch.setattr(sqlite3, "connect", watched)
+    Home(tmp_path / "home")
+    assert len(meanwhile) == 2

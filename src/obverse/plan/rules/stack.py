@@ -22,9 +22,10 @@ from obverse.plan.functions import meaning
 from obverse.plan.measure import Measure, Term
 
 Columns = Mapping[str, ColumnFacts]
-COMBINATIONS_MAX = 4096
-STEPS_MAX = 1 << 17  # evaluations of expressions' parts: about a third of a second
-MOVES_MAX = 1 << 20  # numbers compared between pairs of rows
+COMBINATIONS_MAX = 1024
+STEPS_MAX = 1 << 13  # evaluations of expressions' parts: about a fiftieth of a second
+SIGNS_MAX = 1 << 15  # numbers added up over all directions
+MOVES_MAX = 1 << 14  # numbers compared between pairs of rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,8 @@ def one_row(measures: tuple[Measure, ...], cells: int, neighbours: Neighbours, c
     Proof:   the row's contribution is a function of its columns. Those of finite domain are enumerated, NULL included,
              and the terms evaluated by their reference meaning; a term that cannot be enumerated counts in full, as 1.
              Adding or removing a unit moves the stack by one such vector, at most their largest norm. Replacing it in a
-             single cell moves the stack by the difference of two of them (or of one and nothing). With several cells
-             the two may lie apart: twice the largest norm in L1, twice its square in L2; and in one cell
+             single cell moves the stack by the difference of two of them (or of one and nothing): `_widest`. With several
+             cells the two may lie apart: twice the largest norm in L1, twice its square in L2; and in one cell
              (x - y)^2 <= x^2 + y^2 without negative terms, <= 2 x^2 + 2 y^2 with them.
     Assumes: a unit has one row, of which the terms are functions (Limit by ROW or ONE).
     """
@@ -61,9 +62,9 @@ def one_row(measures: tuple[Measure, ...], cells: int, neighbours: Neighbours, c
         return plain
     rest = Fraction(len(measures) - len(listed))
     vectors = sorted({tuple(_share(m, row) for m in listed) for row in rows} | {(Fraction(0),) * len(listed)})
-    if neighbours is Neighbours.REPLACE and cells == 1 and len(vectors) ** 2 * len(listed) <= MOVES_MAX:
-        moves = [tuple(x - y for x, y in zip(u, v)) for u, v in itertools.combinations(vectors, 2)]
-        l1, l2 = _largest(moves, 1), _largest(moves, 2)
+    apart = _widest(vectors) if neighbours is Neighbours.REPLACE and cells == 1 else None
+    if apart is not None:
+        l1, l2 = apart
     else:
         l1, l2 = _largest(vectors, 1) + rest, _largest(vectors, 2) + rest
         if neighbours is Neighbours.REPLACE:
@@ -76,6 +77,30 @@ def one_row(measures: tuple[Measure, ...], cells: int, neighbours: Neighbours, c
 
 def _largest(vectors: Iterable[tuple[Fraction, ...]], power: int) -> Fraction:
     return max((sum((abs(x) ** power for x in v), Fraction(0)) for v in vectors), default=Fraction(0))
+
+
+def _widest(vectors: list[tuple[Fraction, ...]]) -> tuple[Fraction, Fraction] | None:
+    """The largest L1 distance between two of the vectors, and a bound of the largest squared L2 distance.
+
+    Claim:   no two are further apart. None when there are too many to look at.
+    Proof:   |u - v|_1 is the largest of s.(u - v) over all s of signs, so the largest over pairs is the largest over s of
+             (max s.u - min s.v). Squared L2 is compared pair by pair, or else at most Linf times L1.
+    Assumes: nothing; whole numbers over one denominator, so it is exact.
+    """
+    width = len(vectors[0])
+    if (len(vectors) * width) << (width - 1) > SIGNS_MAX:
+        return None
+    scale = math.lcm(*(x.denominator for v in vectors for x in v))
+    whole = [tuple(x.numerator * (scale // x.denominator) for x in v) for v in vectors]
+    l1 = 0
+    for signs in itertools.product((1, -1), repeat=width - 1):  # s and -s give the same
+        along = [v[0] + sum(s * x for s, x in zip(signs, v[1:])) for v in whole]
+        l1 = max(l1, max(along) - min(along))
+    if len(vectors) ** 2 * width <= MOVES_MAX:
+        l2 = max((sum((x - y) ** 2 for x, y in zip(u, v)) for u, v in itertools.combinations(whole, 2)), default=0)
+    else:
+        l2 = l1 * max(max(column) - min(column) for column in zip(*whole))
+    return Fraction(l1, scale), Fraction(l2, scale**2)
 
 
 def _rows(listed: tuple[Measure, ...], columns: Columns) -> list[dict[str, Value]] | None:

@@ -9,6 +9,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from obverse.catalog.complete import complete
 from obverse.catalog.load import loads
@@ -19,7 +21,7 @@ from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.expressions import ColumnFacts, Ref, domain, literal
 from obverse.plan.functions import call
 from obverse.plan.question import Question
-from obverse.plan.rules.stack import modelled, value_on
+from obverse.plan.rules.stack import _widest, modelled, value_on
 from obverse.session.planning import annotated, read
 from obverse.testing.check_aggregate import term_of
 
@@ -120,3 +122,21 @@ def test_what_an_engine_may_compute_otherwise_is_not_enumerated() -> None:
     assert not modelled(call("gt", call("multiply", number, number), literal(1)))
     assert modelled(call("like", text, literal("a%")))
     assert modelled(call("gt", number, literal(1)))
+
+
+@settings(max_examples=200)
+@given(st.integers(1, 4).flatmap(lambda d: st.lists(st.tuples(*[st.fractions(-3, 3, max_denominator=6)] * d), min_size=1)))
+def test_the_widest_pair_is_the_widest_pair(vectors: list[tuple[Fraction, ...]]) -> None:
+    distances = [tuple(abs(x - y) for x, y in zip(u, v)) for u in vectors for v in vectors]
+    apart = _widest(vectors)
+    assert apart == (max(sum(d) for d in distances), max(sum(x * x for x in d) for d in distances))
+
+
+def test_among_many_rows_the_bound_stays_a_bound() -> None:
+    vectors = [(Fraction(x, 7), Fraction(x * x % 97, 5)) for x in range(1000)]
+    l1, l2 = (max(sum(abs(x - y) ** p for x, y in zip(u, v)) for u in vectors for v in vectors[:20]) for p in (1, 2))
+    apart = _widest(vectors)
+    assert apart is not None
+    assert apart[0] >= l1
+    assert apart[1] >= l2
+    assert _widest([(Fraction(1),) * 20] * 2) is None
