@@ -18,6 +18,7 @@ from obverse.core.engine import Engine
 from obverse.core.errors import CatalogError
 from obverse.core.ledger import Terms
 from obverse.core.types import Value
+from obverse.core.units import KeyPath
 from obverse.engines import ENGINES
 from obverse.ledger.home import Home, default_home
 from obverse.ledger.register import Claimed, Opened, open_dataset, private_here
@@ -78,14 +79,19 @@ def sources_of(catalog: Catalog) -> tuple[Source, ...]:
         if table.unit is None:
             continue
         if table.source.path is not None:
-            key = table.unit.column
-            kind = "" if key is None else f" ({table.columns[key].type.value})"  # "1" and "01" are one integer, two texts
-            found.append(FileSource(table.name, table.source.path, unit_text(table.unit) + kind))
+            found.append(FileSource(table.name, table.source.path, _declared_unit(table, table.unit)))
         else:
             found.append(ObjectSource(table.name, catalog.root))
     if catalog.dataset is not None:
         found.append(NamedSource(catalog.dataset))
     return tuple(found)
+
+
+def _declared_unit(table: Table, unit: KeyPath) -> str:
+    """The way to the unit and its key's type ("1" and "01" are one integer and two texts); nothing where it is not known."""
+    if unit.column is None:
+        return unit_text(unit)
+    return f"{unit_text(unit)} ({table.columns[unit.column].type.value})" if unit.column in table.columns else ""
 
 
 def open_ledger(project: Project) -> tuple[Home, Opened]:
