@@ -14,14 +14,8 @@ KINDS = (
 LINES = [
     line for line in map(json.loads, (Path(__file__).parent / "corpus.jsonl").read_text().splitlines()) if line["kind"] in KINDS
 ]
-JOIN, DISTINCT, KEYS, DERIVED = (
-    "joins over the unit",
-    "COUNT(DISTINCT x)",
-    "keys that are discovered, with a threshold",
-    "one row per person made by a subquery",
-)
+DISTINCT, KEYS = "COUNT(DISTINCT x)", "keys that are discovered, with a threshold"
 PART_TWO = {  # benign questions that this version refuses; part 2 answers them
-    "control-006": JOIN,
     "control-012": DISTINCT,
     "sql_presence-002": KEYS,
     "sql_presence-003": KEYS,
@@ -29,10 +23,6 @@ PART_TWO = {  # benign questions that this version refuses; part 2 answers them
     "sql_presence-010": KEYS,
     "sql_presence-012": KEYS,
     "sql_unit-005": DISTINCT,
-    "sql_unit-011": JOIN,
-    "sql_unit-012": JOIN,
-    "sql_unit-013": JOIN,
-    "sql_unit-017": DERIVED,
 }
 
 

@@ -28,6 +28,7 @@ class Column:
     grid: Fraction | None = None
     values_from: tuple[str, str] | None = None
     hidden: bool = False
+    copies: int | None = None  # of a public table: rows that share one value, at most
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,16 @@ from obverse.core.units import Neighbours
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """One unit's reach in a relation: at most `rows` rows (Unbounded before a Limit)."""
+    """One unit's reach in a relation: at most `rows` rows (Unbounded before a Limit).
+
+    The rows of a unit are a function of its own rows and of public data alone: every rule of a relation keeps this.
+    """
 
     neighbours: Neighbours
     rows: int | Unbounded
     always_present: bool = False  # every unit surely has exactly `rows` rows (replace only)
+    keyed: bool = True  # rows carry their unit's key; else each row of the table is its own unit
+    cap: int | None = 1  # rows that a unit is meant to have, by declaration; None: to be learned
 
     def __post_init__(self) -> None:
         invariant(isinstance(self.rows, Unbounded) or self.rows >= 1, "a unit reaches at least one row")

@@ -30,7 +30,7 @@ def annotate(limited: LimitedPlan) -> AnnotatedPlan:
     setting = limited.setting
     if not measures:
         joint = Joint(Fraction(1), Fraction(1))
-    elif setting.shape in (Shape.ROW, Shape.ONE):
+    elif setting.shape in (Shape.ROW, Shape.ONE) and setting.rows == 1:
         joint = one_row(measures, setting.cells, setting.neighbours, limited.facts.columns)
     else:
         joint = independent(measures)
@@ -48,6 +48,11 @@ def sensitivity(measure: Measure, limited: LimitedPlan) -> Sensitivity:
     setting, term = limited.setting, measure.term
     scale = 1 << measure.bits
     match setting.shape:
+        case Shape.ROW if setting.rows > 1:
+            if setting.cells > 1:
+                return weighted_cells(measure.cap, setting.cells, setting.neighbours, signed=term.lo < 0 < term.hi)
+            low, high = min(0, setting.rows * term.lo), max(0, setting.rows * term.hi)
+            return one_cell(low, high, setting.neighbours, always_present=False)
         case Shape.ROW | Shape.ONE:
             if setting.cells > 1:
                 return cells_of_one_row(term.lo, term.hi, setting.cells, setting.neighbours)

@@ -7,22 +7,25 @@ from dataclasses import dataclass
 
 from obverse.catalog.model import Catalog, Table
 from obverse.core.bounds import Categories
-from obverse.core.errors import invariant
 from obverse.core.types import Type
 from obverse.plan import print as printing
 from obverse.plan.dialects.duckdb import DIALECTS, DuckDB
 from obverse.plan.expressions import Expr, Ref, refs
 from obverse.plan.measure import WEIGHT_BITS, Measure, unit_range
-from obverse.plan.nodes import Aggregate, Filter, Key, Relation, Scan, Shape, scan_of
+from obverse.plan.nodes import Aggregate, Filter, Key, Relation, Shape, only_scan
 from obverse.plan.rules.scan import column_facts
+from obverse.plan.sources import Source, Sources, listed
 
 SATURATED = 2**62
 CASE_MAX = 64  # keys printed as a CASE; longer lists are joined
 
 
-def emit(root: Aggregate, catalog: Catalog, dialect: str) -> str:
-    """The SQL text of the whole plan: one row per non-empty cell, its index `k` and one integer per measure."""
-    writer = _Writer(root, catalog, DIALECTS[dialect])
+def emit(root: Aggregate, catalog: Catalog, dialect: str, key: str = "") -> str:
+    """The SQL text of the whole plan: one row per non-empty cell, its index `k` and one integer per measure.
+
+    `key` is drawn for each question: it chooses among rows and values of a unit that has more than its cap.
+    """
+    writer = _Writer(root, Sources(catalog, DIALECTS[dialect], key), DIALECTS[dialect])
     match root.child.child.shape:
         case Shape.ROW | Shape.ONE:
             return writer.added_rows()
@@ -35,7 +38,7 @@ def emit(root: Aggregate, catalog: Catalog, dialect: str) -> str:
 @dataclass(frozen=True, slots=True)
 class _Writer:
     root: Aggregate
-    catalog: Catalog
+    sources: Sources
     d: DuckDB
 
     @property
@@ -77,10 +80,13 @@ class _Writer:
         count = len(self.measures)
         weights = ", ".join(f"{self.weight(i, m)} AS w{i}" for i, m in enumerate(self.measures))
         rows = self.rows()
-        units = f"(SELECT u, {weights} FROM {rows} AS r GROUP BY u)"
-        joined = f"(SELECT * FROM {rows} AS r JOIN {units} AS g USING (u))"
         shares = [self.share(i) for i in range(count)]
-        return self.cells(joined, shares)
+        if only_scan(self.root.child.child.child) is not None:  # a table is read twice at less cost than it is kept
+            units = f"(SELECT u, {weights} FROM {rows} AS r GROUP BY u)"
+            return self.cells(f"(SELECT * FROM {rows} AS r JOIN {units} AS g USING (u))", shares)
+        units = f"(SELECT u, {weights} FROM kept AS r GROUP BY u)"
+        summed = self.cells(f"(SELECT * FROM kept AS r JOIN {units} AS g USING (u))", shares)
+        return f"WITH kept AS MATERIALIZED {rows} {summed}"
 
     def weight(self, i: int, measure: Measure) -> str:
         own = not measure.paired and measure.term.kind != "count"
@@ -107,28 +113,32 @@ class _Writer:
     def rows(self) -> str:
         """Rows of unit, cell index and integer terms; rows outside the cells left out."""
         relation, shape = self.root.child.child.child, self.root.child.child.shape
-        table = self.catalog.tables[scan_of(relation).table]
-        columns = {c: f"c{i}" for i, c in enumerate(scan_of(relation).columns)}
-        source = f"(SELECT * FROM {self.scanned(table, columns)} AS s{_where(conditions(relation, table, columns, self.d))})"
+        source = self.source(relation)
+        text = source.sql
         if shape is Shape.ONE:
-            merged = ", ".join(f"MIN({columns[c]}) AS {columns[c]}" for c in self.used()) or "1 AS one"
-            source = f"(SELECT {merged} FROM {source} AS f GROUP BY u)"
-        return self.projected(source, columns, with_unit=shape in (Shape.TOTAL, Shape.WEIGHTED))
+            merged = ", ".join(f"MIN({source.columns[c]}) AS {source.columns[c]}" for c in self.used()) or "1 AS one"
+            text = f"(SELECT {merged} FROM {text} AS f GROUP BY u)"
+        return self.projected(text, source.columns, with_unit=shape in (Shape.TOTAL, Shape.WEIGHTED))
 
-    def scanned(self, table: Table, columns: Mapping[str, str]) -> str:
-        """The table with every column that the plan reads enforced to its declaration; rows without a unit left out."""
-        source, unit = unit_source(table, self.catalog, self.d)
-        parts = [f"{unit} AS u"] if unit is not None else []
-        bare = self.bare(table)
-        parts += [f"{printing.enforced(table.columns[c], self.d)} AS {alias}" for c, alias in columns.items()]
-        parts += [f"{printing.raw_column(table.columns[c], self.d)} AS r{columns[c]}" for c in bare]
-        there = f" WHERE {unit} IS NOT NULL" if unit is not None else ""
-        return f"(SELECT {', '.join(parts) or '1 AS one'} FROM {source}{there})"
+    def source(self, relation: Relation) -> Source:
+        """The relation's rows; a filtered table with the columns that terms clamp by themselves as they lie."""
+        scan = only_scan(relation)
+        bare = self.bare()
+        if scan is None or not bare:
+            return self.sources(relation)
+        inner = self.sources.scanned(scan, bare)
+        found = [printing.expression(p, inner.columns, self.d) for p in predicates(relation)]
+        found += listed(self.sources.catalog.tables[scan.table], inner.columns)
+        where = f" WHERE {' AND '.join(found)}" if found else ""
+        return Source(f"(SELECT * FROM {inner.sql} AS s{where})", inner.columns, inner.keyed)
 
-    def bare(self, table: Table) -> tuple[str, ...]:
-        """Columns that a term clamps by itself, so that it reads them as they lie."""
-        if self.root.child.child.shape is Shape.ONE:
+    def bare(self) -> tuple[str, ...]:
+        """Columns of a filtered table that a term clamps by itself, so that it reads them as they lie."""
+        limit = self.root.child.child
+        scan = only_scan(limit.child)
+        if limit.shape is Shape.ONE or scan is None:
             return ()
+        table = self.sources.catalog.tables[scan.table]
         found = {
             m.term.expr.name for m in self.measures if clamps_itself(m.term.expr, m, table) and isinstance(m.term.expr, Ref)
         }
@@ -146,8 +156,8 @@ class _Writer:
             indices.append((index, key))
         if indices:
             parts.append(f"{mixed_radix(indices)} AS k")
-        table = self.catalog.tables[scan_of(self.root.child.child.child).table]
-        parts += [f"{self.term(m, columns, self.bare(table))} AS t{i}" for i, m in enumerate(self.measures)]
+        bare = self.bare()
+        parts += [f"{self.term(m, columns, bare)} AS t{i}" for i, m in enumerate(self.measures)]
         rows = f"(SELECT {', '.join(parts)} FROM {source} AS p{joins})"
         return f"(SELECT * FROM {rows} AS q WHERE k IS NOT NULL)" if indices else rows
 
@@ -177,40 +187,13 @@ def clamps_itself(expr: Expr | None, measure: Measure, table: Table) -> bool:
     return column.nullable and same and not isinstance(column.bounds, Categories)
 
 
-def conditions(relation: Relation, table: Table, columns: Mapping[str, str], d: DuckDB) -> list[str]:
-    """The filters, and the rows left out because a column that may not be NULL is outside its public list."""
+def predicates(relation: Relation) -> list[Expr]:
+    """The filters over a table."""
     found = []
     while isinstance(relation, Filter):
-        found.append(printing.expression(relation.predicate, columns, d))
+        found.append(relation.predicate)
         relation = relation.child
-    assert isinstance(relation, Scan)
-    for name in relation.columns:
-        column = table.columns[name]
-        if not column.nullable and isinstance(column.bounds, Categories):
-            found.append(f"{columns[name]} IS NOT NULL")
     return found
-
-
-def unit_source(table: Table, catalog: Catalog, d: DuckDB) -> tuple[str, str | None]:
-    """FROM text and the unit, read as its declared type; longer paths join a map from key to unit.
-
-    A row that reaches several units counts for each of them, within the cap of each, so that what one unit does to a key
-    that others share takes nothing from them and gives nothing to them.
-    """
-    source = f"{d.identifier(table.name)} AS t"
-    path = table.unit
-    invariant(path is not None, "a private table has a unit")
-    assert path is not None
-    if path.column is None:
-        return source, None
-    own = printing.raw_column(table.columns[path.column], d)
-    if len(path.steps) <= 1:
-        return source, own
-    through, key = path.steps[0]
-    inner, unit = unit_source(catalog.tables[through], catalog, d)
-    there = printing.raw_column(catalog.tables[through].columns[key], d)
-    mapping = f"(SELECT DISTINCT {there} AS key, {unit} AS u FROM {inner} WHERE {unit} IS NOT NULL AND {there} IS NOT NULL)"
-    return f"{source} JOIN {mapping} AS owner ON {own} = owner.key", "owner.u"
 
 
 def key_index(key: Key, value: str, alias: str, d: DuckDB) -> tuple[str, str]:
@@ -247,6 +230,3 @@ def mixed_radix(indices: list[tuple[str, Key]]) -> str:
         text = f"({text} * {key.cells} + {index})"
     return text
 
-
-def _where(found: list[str]) -> str:
-    return f" WHERE {' AND '.join(found)}" if found else ""

@@ -10,8 +10,9 @@ from obverse.plan.allocate import CostedPlan
 from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.expressions import canonical
 from obverse.plan.measure import Measure
-from obverse.plan.nodes import Filter, Relation, Scan, Shape
+from obverse.plan.nodes import Shape
 from obverse.plan.question import Question
+from obverse.plan.shown_relation import relation_text
 
 SHAPES = {
     Shape.ROW: "each row is its own unit",
@@ -67,7 +68,7 @@ def joint_l1(annotated: AnnotatedPlan) -> Fraction:
 
 def canonical_question(question: Question) -> str:
     """One text for one meaning: what the fingerprint of a question is taken of."""
-    lines = [_relation(question.relation)]
+    lines = [relation_text(question.relation)]
     for n, key in enumerate(question.keys):
         lines.append(f"key {n}: {canonical(key.expr)} in {len(key.domain)}{'+null' if key.null_cell else ''}")
     lines += [f"aggregate {n}: {call.identity}" for n, call in enumerate(question.aggregates)]
@@ -79,18 +80,10 @@ def canonical_question(question: Question) -> str:
     return "\n".join(lines)
 
 
-def _relation(relation: Relation) -> str:
-    match relation:
-        case Scan(table):
-            return f"scan {table}"
-        case Filter(child, predicate):
-            return f"{_relation(child)}\nfilter {canonical(predicate)}"
-
-
 def plan_text(annotated: AnnotatedPlan) -> str:
     """The plan for people: relation, limit, keys, measures."""
     limited = annotated.limited
-    lines = _relation(limited.question.relation).split("\n")
+    lines = relation_text(limited.question.relation).split("\n")
     lines.append(f"limit {limited.setting.rows} per unit: {SHAPES[limited.setting.shape]}")
     for key in limited.question.keys:
         lines.append(f"group by {canonical(key.expr)}: {key.cells} public keys")

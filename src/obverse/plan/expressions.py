@@ -22,6 +22,9 @@ class ColumnFacts:
     bounds: Bounds = UNBOUNDED
     step: Fraction | None = None  # declared resolution: values are meant as multiples of it
     identifies: bool = False  # derived from the unit's key
+    names: str = ""  # the key "table.column" that every value is a value of; only of columns read as they lie
+    copies: int | None = None  # in a public relation: rows that share one value, at most
+    sum_cap: Fraction | None = None  # declared cap on one unit's sum of the column
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +175,18 @@ def refs(expr: Expr) -> Iterator[Ref]:
         case Call(_, args):
             for arg in args:
                 yield from refs(arg)
+
+
+def key_named(expr: Expr) -> str:
+    """The key that the expression's values are values of: a bare column's, or what a COALESCE of such columns agrees on."""
+    match expr:
+        case Ref(_, facts):
+            return facts.names
+        case Call("coalesce", args):
+            found = {key_named(arg) for arg in args}
+            return found.pop() if len(found) == 1 else ""
+        case _:
+            return ""
 
 
 def size(expr: Expr) -> int:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from obverse.catalog.model import AUTO, Catalog, Limits, Table
+from obverse.catalog.model import Catalog
+from obverse.core.bounds import Unbounded
 from obverse.core.errors import Refused
 from obverse.core.sensitivity import Stability
 from obverse.plan.aggregates import BY_NAME, EXPLAINED
 from obverse.plan.aggregates.base import Setting
 from obverse.plan.facts import Facts
 from obverse.plan.measure import Measure
-from obverse.plan.nodes import Aggregate, Filter, Limit, Project, Relation, Shape, scan_of
+from obverse.plan.nodes import Aggregate, Limit, Project, Shape, only_scan, scans
 from obverse.plan.question import AggregateCall, Question
-from obverse.plan.rules.filter import keep
-from obverse.plan.rules.scan import scan
+from obverse.plan.relations import facts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,45 +28,38 @@ class LimitedPlan:
     serves: tuple[tuple[int, ...], ...]  # for each aggregate, the places of its measures
 
 
-def relation_facts(relation: Relation, catalog: Catalog) -> Facts:
-    """Facts of a relation, bottom up."""
-    if isinstance(relation, Filter):
-        return keep(relation_facts(relation.child, catalog), relation.predicate)
-    return scan(catalog.tables[relation.table], catalog.neighbours, relation.columns)
-
-
 def limit(question: Question, catalog: Catalog) -> LimitedPlan:
-    """The plan with one unit's contribution limited, as the table's declaration says."""
-    table = catalog.tables[scan_of(question.relation).table]
-    facts = relation_facts(question.relation, catalog)
-    shape, rows = shape_of(table, bool(question.keys))
-    bound = Limit(question.relation, shape, rows)
-    cells = Aggregate(Project(bound, question.keys, ())).cells
+    """The plan with one unit's contribution limited, as the tables' declarations say."""
+    facts = facts_of(question.relation, catalog)
     stability = facts.stability
     assert isinstance(stability, Stability)
-    sums = dict(table.limits.sums) if isinstance(table.limits, Limits) else {}
-    setting = Setting(shape, rows, cells, catalog.neighbours, stability.always_present and not question.keys, table.size, sums)
+    shape, rows = shape_of(stability, question, bool(question.keys))
+    bound = Limit(question.relation, shape, rows)
+    cells = Aggregate(Project(bound, question.keys, ())).cells
+    scan = only_scan(question.relation)
+    size = None if scan is None else catalog.tables[scan.table].size
+    setting = Setting(shape, rows, cells, catalog.neighbours, stability.always_present and not question.keys, size)
     measures: list[Measure] = []
     serves = tuple(_places(call, setting, measures) for call in question.aggregates)
     root = Aggregate(Project(bound, question.keys, tuple(measures)))
     return LimitedPlan(question, root, setting, facts, serves)
 
 
-def shape_of(table: Table, grouped: bool) -> tuple[Shape, int]:
-    """How the table's units are bounded, and the cap on their rows."""
-    if table.row_is_unit:
-        return Shape.ROW, 1
-    if table.limits is None:
-        return Shape.ONE, 1
-    if table.limits == AUTO:
+def shape_of(stability: Stability, question: Question, grouped: bool) -> tuple[Shape, int]:
+    """How units are bounded, and the cap on their rows."""
+    if not isinstance(stability.rows, Unbounded):
+        return Shape.ROW, stability.rows
+    if stability.cap is None:
+        tables = ", ".join(dict.fromkeys(scan.table for scan in scans(question.relation)))
         raise Refused(
             "limits_not_learned",
-            f"the limits of {table.name} are 'auto' and have not been learned.",
+            f"the limits of {tables} are 'auto' and have not been learned.",
             why="how many rows a unit may have is itself private, so learning it costs budget and is the curator's act.",
-            fix=f"declare limits = {{ rows = ..., groups = ... }} for {table.name} in obverse.toml.",
+            fix="declare limits = { rows = ..., groups = ... } for the table in obverse.toml.",
         )
-    assert isinstance(table.limits, Limits)
-    return (Shape.WEIGHTED if grouped else Shape.TOTAL), table.limits.rows
+    if stability.cap == 1:
+        return Shape.ONE, 1
+    return (Shape.WEIGHTED if grouped else Shape.TOTAL), stability.cap
 
 
 def _places(call: AggregateCall, setting: Setting, measures: list[Measure]) -> tuple[int, ...]:

@@ -37,6 +37,85 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
+class Map:
+    """Named expressions over the columns below, row by row; the unit of each row stays."""
+
+    child: Relation
+    columns: tuple[tuple[str, Expr], ...]
+
+
+class JoinKind(Enum):
+    """Which rows without a partner stay."""
+
+    INNER = "inner"
+    LEFT = "left"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Pairs of rows for which all conditions are TRUE; two private sides pair only rows of the same unit.
+
+    Names of the two sides are disjoint. A public side stands on the right. `copies`: partners that a row may have in a
+    public side whose rows are not weighted afterwards, enforced.
+    """
+
+    left: Relation
+    right: Relation
+    kind: JoinKind
+    on: tuple[Expr, ...]
+    copies: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """All rows of all children, which have the same column names and types."""
+
+    children: tuple[Relation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """One column of a per-unit aggregation: count, sum, avg, min, max or count_distinct of an expression."""
+
+    name: str
+    kind: str
+    expr: Expr | None
+    rows: int  # the cap on the rows that are meant
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """One row for each unit and each combination of keys that it has rows of."""
+
+    child: Relation
+    keys: tuple[tuple[str, Expr], ...]
+    folds: tuple[Fold, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The rows on the left, each told in a new column whether it has a partner on the right: IN and EXISTS.
+
+    A private right side has partners of the same unit only.
+    """
+
+    left: Relation
+    right: Relation
+    on: tuple[tuple[Expr, Expr], ...]  # left expression equals right expression
+    name: str
+    unknown: bool  # as in IN: without a partner, a NULL on either side makes the answer NULL; else FALSE as in EXISTS
+
+
+@dataclass(frozen=True, slots=True)
+class Trim:
+    """At most `rows` rows of each unit, chosen by a keyed hash: bounds the cost of what follows, not the sensitivity."""
+
+    child: Relation
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class Limit:
     """At most `rows` rows of each unit, by merging (ONE) or by weight (TOTAL, WEIGHTED)."""
 
@@ -79,11 +158,30 @@ class Aggregate:
         return math.prod(key.cells for key in self.child.keys)
 
 
-Relation = Scan | Filter
-Node = Scan | Filter | Project | Limit | Aggregate
+Relation = Scan | Filter | Map | Join | Union | Reduce | Mark | Trim
+Node = Relation | Project | Limit | Aggregate
 
 
-def scan_of(relation: Relation) -> Scan:
+def sides(relation: Relation) -> tuple[Relation, ...]:
+    """The relations right below."""
+    match relation:
+        case Scan():
+            return ()
+        case Filter(child) | Map(child) | Reduce(child) | Trim(child):
+            return (child,)
+        case Join(left, right) | Mark(left, right):
+            return left, right
+        case Union(children):
+            return children
+
+
+def scans(relation: Relation) -> tuple[Scan, ...]:
+    """Every scan of the relation, from left to right."""
+    return (relation,) if isinstance(relation, Scan) else tuple(s for side in sides(relation) for s in scans(side))
+
+
+def only_scan(relation: Relation) -> Scan | None:
+    """The scan, where the relation is nothing but a filtered table."""
     while isinstance(relation, Filter):
         relation = relation.child
-    return relation
+    return relation if isinstance(relation, Scan) else None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from obverse.catalog.model import Catalog
 from obverse.plan import print as printing
 from obverse.plan.dialects.duckdb import DIALECTS, DuckDB
 from obverse.plan.expressions import Call, Expr
 from obverse.plan.functions import BY_NAME
 from obverse.plan.question import PublicQuestion
+from obverse.plan.sources import Sources
 
 ROWS_MAX = 100_000
 
@@ -15,16 +18,13 @@ ROWS_MAX = 100_000
 def emit_public(question: PublicQuestion, catalog: Catalog, dialect: str) -> str:
     """The text: every identifier quoted, every name ours."""
     d = DIALECTS[dialect]
-    table = catalog.tables[question.table]
-    columns = {c.name: printing.raw_column(c, d) for c in table.columns.values() if not c.hidden}
+    source = Sources(catalog, d, "")(question.relation)
 
     def text(expr: Expr) -> str:
-        return _text(expr, columns, d)
+        return _text(expr, source.columns, d)
 
     items = ", ".join(f"{text(o.expr)} AS c{i}" for i, o in enumerate(question.outputs))
-    sql = f"SELECT {'DISTINCT ' if question.distinct else ''}{items} FROM {d.identifier(table.name)} AS t"
-    if question.where is not None:
-        sql += f" WHERE {text(question.where)}"
+    sql = f"SELECT {'DISTINCT ' if question.distinct else ''}{items} FROM {source.sql} AS t"
     if question.groups:
         sql += f" GROUP BY {', '.join(text(g) for g in question.groups)}"
     if question.having is not None:
@@ -38,7 +38,7 @@ def emit_public(question: PublicQuestion, catalog: Catalog, dialect: str) -> str
     return f"{sql} ORDER BY {', '.join(order)} LIMIT {limit} OFFSET {question.offset}"
 
 
-def _text(expr: Expr, columns: dict[str, str], d: DuckDB) -> str:
+def _text(expr: Expr, columns: Mapping[str, str], d: DuckDB) -> str:
     if not isinstance(expr, Call):
         return printing.expression(expr, columns, d)
     args = tuple(_text(arg, columns, d) for arg in expr.args)

@@ -62,8 +62,7 @@ class Question:
 class PublicQuestion:
     """A question over public tables alone: exact and free."""
 
-    table: str
-    where: Expr | None
+    relation: Relation
     groups: tuple[Expr, ...]
     outputs: tuple[Output, ...]  # aggregates stand as calls named `public_...`
     types: tuple[Type, ...]

@@ -14,6 +14,7 @@ from obverse.core.numbers import up
 from obverse.plan.answer import Price, Remaining
 from obverse.plan.explain import joint_l1, measures_json, plan_text, sensitivities_json
 from obverse.plan.question import PublicQuestion, Question
+from obverse.plan.shown_relation import relation_text
 from obverse.session.planning import Wish, annotated, plan
 
 Priced = Callable[[Loss, Fraction, Fraction], tuple[Price, Remaining]]
@@ -51,7 +52,7 @@ class Explained:
 def explain_public(question: PublicQuestion) -> Explained:
     free = Price("0", "0", 0.0, False)
     note = "only public tables are read: exact and free"
-    return Explained((), None, 1.0, free, None, f"scan {question.table} (public)", "", True, note)
+    return Explained((), None, 1.0, free, None, f"{relation_text(question.relation)} (public)", "", True, note)
 
 
 def explain_question(text: str, question: Question, catalog: Catalog, wish: Wish, priced: Priced) -> Explained:

@@ -25,6 +25,7 @@ from obverse.ledger.register import Claimed, Opened, open_dataset, private_here
 from obverse.ledger.sources import FileSource, NamedSource, ObjectSource, Source
 from obverse.plan.dialects.duckdb import DIALECTS
 from obverse.plan.print import enforced
+from obverse.session.public_facts import with_public_facts
 
 VALUES_MAX = 100_000
 
@@ -44,7 +45,7 @@ def load_project(path: Path, objects: Mapping[str, Any] | None = None) -> Projec
     try:
         schemas = {name: engine.schema(name) for name in catalog.tables}
         values = {place: public_values(engine, *place) for place in needed_values(catalog)}
-        return Project(complete(catalog, schemas, values, locator(path)), engine)
+        return Project(with_public_facts(complete(catalog, schemas, values, locator(path)), engine), engine)
     except BaseException:
         engine.close()
         raise

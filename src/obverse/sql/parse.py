@@ -65,12 +65,9 @@ def parse(text: str) -> exp.Select:
 
 def _select(tree: exp.Expression, text: str) -> exp.Select:
     _check_depth(tree)
-    with_ = tree.args.get("with_")
-    if with_ is not None:
-        raise refuse("recursive" if with_.args.get("recursive") else "with", with_)
     if isinstance(tree, exp.SetOperation):
         raise refuse("set_operation", None, tree.key.upper())
-    if isinstance(tree, exp.Subquery):
+    if isinstance(tree, exp.Subquery) and not tree.args.get("with_"):
         return _select(tree.this, text)
     if not isinstance(tree, exp.Select):
         word = FIRST_WORD.match(text)

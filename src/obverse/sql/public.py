@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from sqlglot import expressions as exp
 
-from obverse.catalog.model import Table
 from obverse.core.types import Type
 from obverse.plan.expressions import Call, ColumnFacts, Expr, Ref, canonical
 from obverse.plan.question import Order, Output, PublicQuestion
-from obverse.plan.rules.scan import column_facts
-from obverse.sql.names import Aliases, by_name, folded, output_name, whole_number
+from obverse.sql.named import Named
+from obverse.sql.names import Aliases, folded, output_name, whole_number
 from obverse.sql.parse import refuse
 from obverse.sql.scalars import Clock, Scalars
 
@@ -20,17 +19,16 @@ AGGREGATES: dict[type[exp.Expression], str] = {
 }  # fmt: skip
 
 
-def resolve_public(tree: exp.Select, table: Table, alias: str, clock: Clock) -> PublicQuestion:
-    """The exact question that the tree asks of a public table."""
-    return _Public(tree, table, alias, clock).question()
+def resolve_public(tree: exp.Select, rows: Named, clock: Clock) -> PublicQuestion:
+    """The exact question that the tree asks of public rows."""
+    return _Public(tree, rows, clock).question()
 
 
 class _Public:
-    """A question about one public table, resolved clause by clause."""
+    """A question about public rows, resolved clause by clause."""
 
-    def __init__(self, tree: exp.Select, table: Table, alias: str, clock: Clock) -> None:
-        self.tree, self.table, self.alias = tree, table, alias
-        self.visible = {c.name: column_facts(c) for c in table.columns.values() if not c.hidden}
+    def __init__(self, tree: exp.Select, rows: Named, clock: Clock) -> None:
+        self.tree, self.rows = tree, rows
         self.aliases = Aliases(tree.expressions)
         self.plain = Scalars(self.column, clock)
         self.full = Scalars(self.column, clock, self.aggregate)
@@ -46,8 +44,7 @@ class _Public:
             for o in (tree.args["order"].expressions if tree.args.get("order") else ())
         )
         return PublicQuestion(
-            self.table.name,
-            self.plain(tree.args["where"].this) if tree.args.get("where") else None,
+            self.rows.relation,
             groups,
             outputs,
             tuple(o.expr.facts.type for o in outputs),
@@ -59,15 +56,10 @@ class _Public:
         )
 
     def column(self, node: exp.Column) -> Expr:
-        if node.args.get("table") and folded(node.args["table"]) != self.alias:
-            raise refuse("undeclared_column", node, node.sql(dialect="duckdb"))
-        name = by_name(node.this, self.visible)
-        if name is not None:
-            return Ref(name, self.visible[name])
-        aliased = self.aliases(folded(node.this)) if isinstance(node.this, exp.Identifier) else None
-        if aliased is None:
-            raise refuse("undeclared_column", node, node.name)
-        return self.full(aliased)
+        aliased = None
+        if not self.rows.has(node) and not node.args.get("table") and isinstance(node.this, exp.Identifier):
+            aliased = self.aliases(folded(node.this))
+        return self.rows.column(node) if aliased is None else self.full(aliased)
 
     def aggregate(self, node: exp.Expression) -> Expr:
         if type(node) not in AGGREGATES:
@@ -80,7 +72,8 @@ class _Public:
             star = inner if isinstance(inner, exp.Star) else inner.this
             if any(star.args.get(form) for form in ("except_", "replace", "rename")):
                 raise refuse("clause", node, "this form of *")
-            return [Output(name, Ref(name, facts)) for name, facts in self.visible.items()]
+            table = inner.args.get("table") if isinstance(inner, exp.Column) else None
+            return [Output(name, expr) for name, expr in self.rows.all_columns(folded(table) if table is not None else None)]
         name = folded(node.args["alias"]) if isinstance(node, exp.Alias) else output_name(inner)
         return [Output(name, self.full(inner))]
 

@@ -7,37 +7,38 @@ import math
 
 from sqlglot import expressions as exp
 
-from obverse.catalog.model import Catalog, Table
+from obverse.catalog.model import Catalog
 from obverse.core.bounds import interval
 from obverse.core.errors import Refused
 from obverse.core.types import Type
 from obverse.plan.aggregates import BY_NAME, EXPLAINED
-from obverse.plan.expressions import ColumnFacts, Expr, Literal, Ref, canonical, domain, null_of
-from obverse.plan.functions import call
-from obverse.plan.nodes import Filter, Key, Relation, Scan
+from obverse.plan.expressions import ColumnFacts, Expr, Ref, canonical, domain
+from obverse.plan.nodes import Key
 from obverse.plan.question import AggregateCall, Order, Output, PublicQuestion, Question
-from obverse.plan.rules.filter import keep
-from obverse.plan.rules.scan import scan
+from obverse.plan.relations import prune, reads
 from obverse.sql.aggregates import aggregate_of
-from obverse.sql.names import Aliases, by_name, folded, function_name, output_name, whole_number
+from obverse.sql.look_up import LookUp
+from obverse.sql.named import Named
+from obverse.sql.names import Aliases, folded, output_name, whole_number
 from obverse.sql.parse import check_parts, parse, refuse
 from obverse.sql.public import resolve_public
+from obverse.sql.relations import Relations
 from obverse.sql.scalars import Clock, Scalars
 
 CELLS_MAX = 1 << 20
 COUNT_MAX, SUM_MAX = 1 << 40, 1 << 61
-ALLOWED_CLAUSES = frozenset(("expressions", "from_", "where", "group", "having", "order", "limit", "offset", "distinct"))
 
 
 def resolve(text: str, catalog: Catalog, now: dt.datetime) -> Question | PublicQuestion:
     """The question that the text asks, over the catalog's tables."""
     try:
         tree = parse(text)
-        table, alias = the_table(tree, catalog)
         clock = Clock(now.replace(microsecond=0, tzinfo=None))
-        if table.public:
-            return resolve_public(tree, table, alias, clock)
-        return _Private(tree, catalog, table, alias, clock).question()
+        relations = Relations(catalog, clock).within(tree)
+        rows = relations.rows(tree)
+        if rows.public:
+            return resolve_public(tree, rows, clock)
+        return _Private(tree, catalog, rows, relations).question()
     except Refused as refused:
         refused.located(text)
         raise
@@ -45,107 +46,43 @@ def resolve(text: str, catalog: Catalog, now: dt.datetime) -> Question | PublicQ
         raise Refused("too_complex", "the question is too deeply nested.", fix="ask something simpler.") from None
 
 
-def the_table(tree: exp.Select, catalog: Catalog) -> tuple[Table, str]:
-    """The one declared table that the question reads."""
-    for clause, value in tree.args.items():
-        if value and clause not in ALLOWED_CLAUSES and clause not in ("joins", "laterals", "with_"):
-            spoken = {"locks": "FOR UPDATE"}.get(clause, clause.strip("_").upper())
-            raise refuse("window" if clause in ("windows", "qualify") else "clause", None, spoken)
-    source = tree.args.get("from_")
-    if source is None:
-        for node in tree.walk():
-            if isinstance(node, exp.Subquery):
-                raise refuse("rows", node, "a table")
-            if isinstance(node, exp.Func) and not isinstance(node, exp.Cast | exp.Case | exp.And | exp.Or):
-                raise refuse("function", node, f"{function_name(node)}()")
-        raise refuse("no_aggregate", tree)
-    node = source.this
-    if tree.args.get("joins") or tree.args.get("laterals"):
-        _refuse_join(tree)
-    if isinstance(node, exp.Subquery | exp.Values | exp.Select):
-        raise refuse("derived_table", node)
-    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-        raise refuse("table_function", node, function_name(node.this if isinstance(node, exp.Table) else node))
-    if node.args.get("sample"):
-        raise refuse("sample", node)
-    unknown = [k for k, v in node.args.items() if v and k not in ("this", "alias", "db", "catalog")]
-    if unknown or (node.args.get("alias") and node.args["alias"].args.get("columns")):
-        raise refuse("clause", node, "this form of FROM")
-    if node.args.get("db") or node.args.get("catalog"):
-        raise refuse("undeclared_table", node, node.sql(dialect="duckdb"))
-    found = by_name(node.this, catalog.tables)
-    if found is None:
-        raise refuse("undeclared_table", node, node.name)
-    return catalog.tables[found], folded(node.args["alias"].this) if node.args.get("alias") else found
-
-
-def _refuse_join(tree: exp.Select) -> None:
-    for join in [*(tree.args.get("joins") or []), *(tree.args.get("laterals") or [])]:
-        if isinstance(join.this, exp.Unnest) or (
-            isinstance(join.this, exp.Table) and not isinstance(join.this.this, exp.Identifier)
-        ):
-            raise refuse("fanout", join, function_name(join.this.this if isinstance(join.this, exp.Table) else join.this))
-    raise refuse("join", (tree.args.get("joins") or tree.args["laterals"])[0])
-
-
 class _Private:
-    """A question about one private table, resolved clause by clause."""
+    """A question about private rows, resolved clause by clause."""
 
-    def __init__(self, tree: exp.Select, catalog: Catalog, table: Table, alias: str, clock: Clock) -> None:
-        self.tree, self.catalog, self.table, self.alias, self.clock = tree, catalog, table, alias, clock
-        self.used: set[str] = set()
-        visible = tuple(c.name for c in table.columns.values() if not c.hidden)
-        self.facts = scan(table, catalog.neighbours, visible)
+    def __init__(self, tree: exp.Select, catalog: Catalog, rows: Named, relations: Relations) -> None:
+        self.tree, self.catalog, self.clock = tree, catalog, relations.clock
+        self.look_up = LookUp(relations, rows)
         self.keys: list[Key] = []
         self.aggregates: list[AggregateCall] = []
         self.aliases = Aliases(())
-        self.rows = Scalars(self.column, clock)
-        self.post = Scalars(self.post_column, clock, self.post_aggregate, self.key_of)
+        self.rows = self.look_up.scalars
+        self.post = Scalars(self.post_column, self.clock, self.post_aggregate, self.key_of)
+
+    @property
+    def named(self) -> Named:
+        return self.look_up.rows
 
     def question(self) -> Question:
         tree = self.tree
         if tree.args.get("distinct"):
             raise refuse("distinct", tree.args["distinct"])
-        predicate = self.where()
         self.aliases = Aliases(tree.expressions)
         self.group_by()
         outputs = tuple(self.output(e) for e in tree.expressions)
         if not self.aggregates:
-            raise refuse("rows", tree, self.table.name) if not self.keys else refuse("no_aggregate", tree)
+            raise refuse("rows", tree, self.named.spoken) if not self.keys else refuse("no_aggregate", tree)
         if not any(self.reads_aggregate(o.expr) for o in outputs):
             raise refuse("no_aggregate", tree)
         having = self.condition(tree.args["having"]) if tree.args.get("having") else None
         order = tuple(self.order_term(o, outputs) for o in (tree.args["order"].expressions if tree.args.get("order") else ()))
         limit, offset = whole_number(tree.args.get("limit")), whole_number(tree.args.get("offset"))
-        relation: Relation = Scan(self.table.name, tuple(sorted(self.used)))
-        if predicate is not None:
-            relation = Filter(relation, predicate)
+        relation = prune(self.named.relation, self.reads())
         now = self.clock.moment.isoformat() if self.clock.read else None
         return Question(relation, tuple(self.keys), tuple(self.aggregates), outputs, having, order, limit, offset or 0, now)
 
-    def where(self) -> Expr | None:
-        if not self.tree.args.get("where"):
-            return None
-        predicate = self.rows(self.tree.args["where"].this)
-        if predicate.facts.type is not Type.BOOLEAN:
-            raise refuse("where", self.tree.args["where"])
-        if isinstance(predicate, Literal):
-            predicate = call("and", call("is_null", null_of(Type.BOOLEAN)), predicate)
-        self.facts = keep(self.facts, predicate)
-        return predicate
-
-    def column(self, node: exp.Column) -> Expr:
-        """A column of the table, with what the filter has taught of it."""
-        if isinstance(node.this, exp.Star):
-            raise refuse("rows", node, self.table.name)
-        if node.args.get("db") or (node.args.get("table") and folded(node.args["table"]) != self.alias):
-            raise refuse("undeclared_column", node, node.sql(dialect="duckdb"))
-        visible = [c.name for c in self.table.columns.values() if not c.hidden]
-        name = by_name(node.this, visible)
-        if name is None:
-            raise refuse("undeclared_column", node, node.name)
-        self.used.add(name)
-        return Ref(name, self.facts.columns[name])
+    def reads(self) -> frozenset[str]:
+        """Columns that keys and aggregates read."""
+        return reads(*(key.expr for key in self.keys), *(a.argument for a in self.aggregates if a.argument is not None))
 
     def group_by(self) -> None:
         group = self.tree.args.get("group")
@@ -170,7 +107,7 @@ class _Private:
             chosen = self.tree.expressions[place - 1]
             return chosen.this if isinstance(chosen, exp.Alias) else chosen
         if isinstance(node, exp.Column) and not node.args.get("table"):
-            if by_name(node.this, [c.name for c in self.table.columns.values() if not c.hidden]) is None:
+            if not self.named.has(node):
                 return self.aliases(folded(node.this)) or node
         return node
 
@@ -187,7 +124,7 @@ class _Private:
     def output(self, node: exp.Expression) -> Output:
         inner = node.this if isinstance(node, exp.Alias) else node
         if isinstance(inner, exp.Star):
-            raise refuse("rows", inner, self.table.name)
+            raise refuse("rows", inner, self.named.spoken)
         name = folded(node.args["alias"]) if isinstance(node, exp.Alias) else output_name(inner)
         return Output(name, self.post(inner))
 
@@ -196,20 +133,20 @@ class _Private:
         aliased = None if node.args.get("table") else self.aliases(name)
         if aliased is not None and not (isinstance(aliased, exp.Column) and folded(aliased.this) == name):
             return self.post(aliased)
-        self.column(node)
+        self.named.column(node)
         raise refuse("ungrouped", node, node.sql(dialect="duckdb"))
 
     def key_of(self, node: exp.Expression) -> Expr | None:
         """The key that the expression is, if it is one."""
         if not self.keys or isinstance(node, exp.Literal) or node.find(exp.AggFunc):
             return None
-        before = set(self.used)
+        before = self.look_up.rows
         try:
             text = canonical(self.rows(node))
         except Refused:
             return None
         finally:
-            self.used = before
+            self.look_up.rows = before
         for n, key in enumerate(self.keys):
             if canonical(key.expr) == text:
                 return Ref(f"key{n}", key.expr.facts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 ROWS_FIX = "ask an aggregate, for example SELECT COUNT(*) FROM table."
-LATER = "this version answers one table at a time."
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +91,60 @@ REFUSALS: dict[str, Refusal] = {
         "its exact value would leak.",
         "ask it as a question of its own, and write its answer as a number.",
     ),
-    "join": Refusal("unsupported_construct", "joins are not answered.", LATER, "ask each table by itself."),
+    "join_unit": Refusal(
+        "join_not_on_privacy_unit",
+        "rows of private tables meet here without being of the same unit.",
+        "a row would belong to two units, and both could be told apart by it.",
+        "join on the key that names the unit in both tables.",
+    ),
+    "public_left": Refusal(
+        "unit_lost",
+        "rows of a public table would stay here without a unit.",
+        "whether a public row has a partner tells of those who could be it.",
+        "put the private table on the side whose rows all stay.",
+    ),
+    "unit_lost": Refusal(
+        "unit_lost",
+        "{what} mixes rows of several units in a subquery.",
+        "what comes out belongs to nobody, so nobody's share of it can be bounded.",
+        "group by the unit's key in the subquery, and aggregate outside of it.",
+    ),
+    "correlated": Refusal(
+        "correlated_subquery",
+        "this subquery reads rows outside of it in a way that is not understood.",
+        "rows are looked up by equality alone.",
+        "use EXISTS or IN with equalities to the rows outside, or a join.",
+    ),
+    "private_filter": Refusal(
+        "private_filter_on_public",
+        "rows of a public table would be chosen by private ones.",
+        "which public rows appear would tell of the private ones exactly.",
+        "join the public table to the private one, and aggregate.",
+    ),
+    "nullable_in": Refusal(
+        "unsupported_construct",
+        "IN looks among private values that may be NULL.",
+        "one NULL among them makes every NOT IN unknown.",
+        "leave NULLs out in the subquery: WHERE x IS NOT NULL; or use EXISTS.",
+    ),
+    "ambiguous": Refusal(
+        "ambiguous_column", "{what} stands for more than one thing.", "two sides have that name.", "write table.column."
+    ),
     "derived_table": Refusal(
-        "unsupported_construct", "subqueries in FROM are not answered.", LATER, "write one SELECT over a table."
+        "unsupported_construct", "this form of FROM is not answered.", "it has no proof here.", "name a declared table."
     ),
     "fanout": Refusal(
-        "unbounded_fanout", "{what} multiplies rows.", "a unit's rows must stay bounded.", "ask the table by itself."
+        "unbounded_fanout", "{what} multiplies rows.", "a unit's rows must stay bounded.", "join on a key of the public table."
     ),
-    "with": Refusal("unsupported_construct", "WITH is not answered.", LATER, "write one SELECT over a table."),
     "recursive": Refusal(
         "recursive_cte", "WITH RECURSIVE is refused.", "it multiplies rows without bound.", "write one SELECT."
     ),
-    "set_operation": Refusal("not_aggregate", "{what} is not answered.", LATER, "ask each SELECT by itself."),
+    "set_operation": Refusal(
+        "not_aggregate",
+        "{what} of answers is not answered.",
+        "each question has one price and one table of answers.",
+        "ask each SELECT by itself, or aggregate over SELECT ... FROM (a UNION ALL b) AS t.",
+    ),
     "window": Refusal(
         "window_function",
         "window functions are refused.",
@@ -161,7 +202,11 @@ REFUSALS: dict[str, Refusal] = {
 
 # What is answered, by family; functions and aggregates come from their registries.
 CLAUSES = (
-    "SELECT ... FROM one table",
+    "SELECT ... FROM tables, WITH, subqueries",
+    "JOIN (inner, left, right, full) of private tables on the unit's key, and with public tables on a key of theirs",
+    "UNION ALL, UNION, INTERSECT, EXCEPT in FROM, over rows that keep their unit",
+    "IN and EXISTS over a public subquery, or over rows of the same unit",
+    "GROUP BY the unit's key in a subquery: COUNT, SUM, AVG, MIN, MAX, COUNT(DISTINCT) of each unit, then an aggregate over it",
     "WHERE condition",
     "GROUP BY public keys: declared values, booleans, bounded integers and dates, CASE with literals, date parts",
     "HAVING, ORDER BY, LIMIT, OFFSET on noisy values",

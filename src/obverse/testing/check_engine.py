@@ -20,7 +20,7 @@ from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.emit import emit
 from obverse.plan.expressions import from_number, refs
 from obverse.plan.measure import WEIGHT_BITS, Measure, unit_range
-from obverse.plan.nodes import Filter, Key, Relation, Shape, scan_of
+from obverse.plan.nodes import Filter, Key, Relation, Shape, only_scan
 from obverse.plan.randomize import randomize
 from obverse.plan.rules.stack import value_on
 from obverse.testing.check_aggregate import term_of
@@ -97,14 +97,16 @@ def meant(plan: AnnotatedPlan, catalog: Catalog, tables: Tables) -> list[list[in
 
 def kept_rows(relation: Relation, catalog: Catalog, tables: Tables) -> Kept:
     """Rows with a unit that pass the filters, every column as declared."""
-    table = catalog.tables[scan_of(relation).table]
+    scan = only_scan(relation)
+    assert scan is not None, "the model reads one table"
+    table = catalog.tables[scan.table]
     predicates = []
     while isinstance(relation, Filter):
         predicates.append(relation.predicate)
         relation = relation.child
     kept: Kept = []
     for number, raw in enumerate(tables[table.name]):
-        row = {name: enforced(table.columns[name], raw.get(name)) for name in relation.columns}
+        row = {name: enforced(table.columns[name], raw.get(name)) for name in scan.columns}
         listed = [n for n in row if not table.columns[n].nullable and isinstance(table.columns[n].bounds, Categories)]
         if any(row[name] is None for name in listed) or not all(value_on(p, row) is True for p in predicates):
             continue

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from obverse.session.ask import Asked, Debit
     from obverse.session.session import Session
 
+LIFTED = 10_000  # rows that a unit's own aggregates may count
 SENTENCE = (
     "No privacy: this is the exact answer over synthetic tables, given by the test harness. It protects nobody, "
     "costs nothing and must not be released."
@@ -74,10 +75,21 @@ def lifted(catalog: Catalog) -> Catalog:
     A huge cap would not do: a term times its cap must fit 32 bits, so it would coarsen the grid. The engine's text is
     still printed from the declared catalog, so rows without a unit stay left out.
     """
-    from obverse.core.units import KeyPath
+    from obverse.catalog.model import Limits, Table
+
+    class Lifted(Table):
+        """A table whose rows all count."""
+
+        @property
+        def row_is_unit(self) -> bool:
+            return True
 
     tables = {
-        name: table if table.public else replace(table, unit=KeyPath(name, None), limits=None)
+        name: table
+        if table.public
+        else Lifted(
+            table.name, table.source, table.columns, table.unit, None if table.limits is None else Limits(LIFTED), table.size
+        )
         for name, table in catalog.tables.items()
     }
     return replace(catalog, tables=tables)

@@ -33,6 +33,13 @@ joined = { type = "date", bounds = ["2010-01-01", "2030-12-31"] }
 seen = { type = "timestamp", bounds = ["2010-01-01", "2030-12-31"] }
 Odd = { type = "integer", bounds = [0, 1] }
 note = { type = "text", hidden = true }
+[tables.visits]
+source = "visits.parquet"
+unit = "person_id -> people.person_id"
+limits = { rows = 20, groups = 5 }
+[tables.visits.columns]
+clinic = { type = "text", values = ["a", "b"] }
+cost = { type = "double", bounds = [0, 1000], grid = 0.01 }
 [tables.clinics]
 source = "clinics.parquet"
 public = true
@@ -42,6 +49,7 @@ SCHEMAS = {
         "person_id": "BIGINT", "name": "VARCHAR", "age": "BIGINT", "sex": "VARCHAR", "salary": "DOUBLE", "hiv": "BOOLEAN",
         "joined": "DATE", "seen": "TIMESTAMP", "Odd": "BIGINT", "note": "VARCHAR",
     },
+    "visits": {"person_id": "BIGINT", "clinic": "VARCHAR", "cost": "DOUBLE"},
     "clinics": {"clinic": "VARCHAR", "city": "VARCHAR", "beds": "BIGINT"},
 }  # fmt: skip
 NOW = dt.datetime(2026, 3, 4, 5, 6, 7, 890)

@@ -32,7 +32,6 @@ class Setting:
     neighbours: Neighbours
     always_present: bool
     size: int | None  # declared public number of units, under replace
-    sums: dict[str, Fraction]  # declared caps on a unit's sum, by column
 
     @property
     def fixed_size(self) -> int | None:

@@ -36,7 +36,7 @@ class Sum:
 
     def measures(self, argument: Expr | None, setting: Setting) -> tuple[Measure, ...]:
         assert argument is not None
-        most = setting.sums.get(argument.name) if isinstance(argument, Ref) else None
+        most = argument.facts.sum_cap if isinstance(argument, Ref) else None
         return (capped("sum", sum_term(argument, setting.rows), setting, most=most),)
 
     def finish(self, noisy: tuple[Noisy, ...], argument: Expr | None, setting: Setting, level: float) -> Estimate:

@@ -59,6 +59,10 @@ class DuckDB:
     def date_part(self, field: str, sql: str) -> str:
         return f"CAST(date_part('{field}', {sql}) AS BIGINT)"
 
+    def seconds(self, sql: str) -> str:
+        """Seconds since 1970-01-01, with their fractions."""
+        return f"date_part('epoch', {sql})"
+
     def date_trunc(self, unit: str, sql: str, kind: Type) -> str:
         return f"CAST(date_trunc('{unit}', {sql}) AS {TYPE_NAMES[kind]})"
 
@@ -68,6 +72,42 @@ class DuckDB:
     def days(self, sql: str) -> str:
         """Days since 1970-01-01 of a date."""
         return f"datediff('day', DATE '1970-01-01', {sql})"
+
+    def date_of_days(self, sql: str) -> str:
+        """The date so many days after 1970-01-01; the caller keeps the number within the calendar."""
+        return f"(DATE '1970-01-01' + CAST({sql} AS INTEGER))"
+
+    def moment_of_micros(self, sql: str) -> str:
+        """The timestamp so many microseconds after 1970-01-01; the caller keeps the number within the calendar."""
+        return f"make_timestamp({sql})"
+
+    def make_date(self, year: str, month: str, day: str) -> str:
+        """The date of these parts, NULL where there is none."""
+        return f"TRY(make_date({year}, {month}, {day}))"
+
+    def last_day(self, sql: str) -> str:
+        return f"last_day({sql})"
+
+    def date_diff(self, unit: str, start: str, end: str) -> str:
+        return f"date_diff('{unit}', {start}, {end})"
+
+    def add_months(self, sql: str, months: int) -> str:
+        return f"({sql} + to_months(CAST({months} AS INTEGER)))"
+
+    def add_micros(self, sql: str, micros: int) -> str:
+        return f"({sql} + to_microseconds(CAST({micros} AS BIGINT)))"
+
+    def format_moment(self, sql: str, pattern: str) -> str:
+        """A date or timestamp as text; the pattern is in the signs of strftime."""
+        return f"strftime({sql}, {self.literal(pattern, Type.TEXT)})"
+
+    def log2(self, sql: str) -> str:
+        return f"log2({sql})"
+
+    def keyed_hash(self, key: str, values: list[str]) -> str:
+        """A text that nobody without the key can foresee, the same for equal values."""
+        parts = ", ".join(f"COALESCE(CAST({value} AS VARCHAR), chr(30))" for value in values)
+        return f"md5(concat_ws(chr(31), {self.literal(key, Type.TEXT)}, {parts}))"
 
     def whole_quotient(self, top: str, bottom: str) -> str:
         """Integer division towards zero; the caller guards the divisor."""

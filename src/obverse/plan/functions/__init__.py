@@ -6,25 +6,43 @@ from collections.abc import Sequence
 
 from obverse.core.types import Value
 from obverse.plan.expressions import Call, Expr, as_kind
+from obverse.plan.functions.analytic import ANALYTIC
 from obverse.plan.functions.arithmetic import ARITHMETIC
-from obverse.plan.functions.base import Function
+from obverse.plan.functions.base import Function, mismatch
+from obverse.plan.functions.calendars import CALENDARS
 from obverse.plan.functions.casts import CASTS
 from obverse.plan.functions.comparison import COMPARISON
 from obverse.plan.functions.conditional import CONDITIONAL
 from obverse.plan.functions.dates import DATES
+from obverse.plan.functions.differences import DIFFERENCES
+from obverse.plan.functions.growing import GROWING
+from obverse.plan.functions.numeric import NUMERIC
 from obverse.plan.functions.rounding import ROUNDING
+from obverse.plan.functions.search import SEARCH
+from obverse.plan.functions.shifts import SHIFTS
+from obverse.plan.functions.text import TEXTS
 
-FUNCTIONS: tuple[Function, ...] = (*ARITHMETIC, *ROUNDING, *COMPARISON, *CONDITIONAL, *CASTS, *DATES)
+FUNCTIONS: tuple[Function, ...] = (
+    *(*ARITHMETIC, *ROUNDING, *NUMERIC, *ANALYTIC, *COMPARISON, *CONDITIONAL, *CASTS),
+    *(*TEXTS, *SEARCH, *GROWING, *DATES, *SHIFTS, *DIFFERENCES, *CALENDARS),
+)
 BY_NAME = {function.name: function for function in FUNCTIONS}
 
 
 def call(name: str, *args: Expr) -> Call:
     """The function over the arguments, with facts derived; refuses what does not fit its types."""
-    return Call(name, args, BY_NAME[name].derive(tuple(arg.facts for arg in args)))
+    function = BY_NAME[name]
+    if not function.fits(len(args)):
+        raise mismatch(f"{name} does not take {len(args)} arguments", f"Write {function.spoken}.")
+    return Call(name, args, function.derive(tuple(arg.facts for arg in args)))
 
 
 PASS_NULLS = frozenset(  # all others are NULL as soon as one argument is
     ("distinct_from", "is_null", "in_list", "and", "or", "case", "coalesce", "nullif", "least", "greatest")
+    + ("concat", "concat_ws")
+)
+INEXACT = frozenset(  # an engine may differ from the reference in a letter's case, or in the last bit of a double
+    ("ilike", "lower", "upper", "reverse", "power", "epoch", *(f.name for f in ANALYTIC if f.name != "sqrt"))
 )
 OVER_RESULT = frozenset(("add", "subtract", "multiply", "negate", "abs"))  # print their arguments as the result's type
 
@@ -36,4 +54,4 @@ def meaning(call: Call, values: Sequence[Value]) -> Value:
     return as_kind(BY_NAME[call.function].reference(*given), call.facts.type)
 
 
-__all__ = ["BY_NAME", "FUNCTIONS", "PASS_NULLS", "call", "meaning"]
+__all__ = ["BY_NAME", "FUNCTIONS", "INEXACT", "PASS_NULLS", "call", "meaning"]

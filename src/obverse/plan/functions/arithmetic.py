@@ -175,7 +175,8 @@ def _whole_division_facts(name: str) -> Callable[[Facts], ColumnFacts]:
             upwards = a.lo >= 0 and b.lo > 0
             lowest = Fraction(math.floor(a.lo / b.hi)) if upwards else -largest
             bounds = Interval(max(lowest, Fraction(INT64_MIN)), min(largest, Fraction(INT64_MAX)))
-        if a is not None and b is not None and name == "%":
+        if b is not None and name == "%":
+            a = a or Interval(Fraction(INT64_MIN), Fraction(INT64_MAX))
             largest = min(max(b.magnitude - 1, Fraction(0)), a.magnitude)
             bounds = Interval(Fraction(0) if a.lo >= 0 else -largest, Fraction(0) if a.hi <= 0 else largest)
         return ColumnFacts(Type.INTEGER, null, bounds, Fraction(1), tainted(facts))

@@ -29,13 +29,39 @@ class Dialect(Protocol):
 
     def date_part(self, field: str, sql: str) -> str: ...
 
+    def seconds(self, sql: str) -> str: ...
+
     def date_trunc(self, unit: str, sql: str, kind: Type) -> str: ...
 
     def is_finite(self, sql: str) -> str: ...
 
+    def log2(self, sql: str) -> str: ...
+
+    def days(self, sql: str) -> str: ...
+
+    def date_of_days(self, sql: str) -> str: ...
+
+    def moment_of_micros(self, sql: str) -> str: ...
+
+    def last_day(self, sql: str) -> str: ...
+
+    def whole_quotient(self, top: str, bottom: str) -> str: ...
+
+    def make_date(self, year: str, month: str, day: str) -> str: ...
+
+    def date_diff(self, unit: str, start: str, end: str) -> str: ...
+
+    def add_months(self, sql: str, months: int) -> str: ...
+
+    def add_micros(self, sql: str, micros: int) -> str: ...
+
+    def format_moment(self, sql: str, pattern: str) -> str: ...
+
 
 Facts = tuple[ColumnFacts, ...]
 Printed = tuple[str, ...]
+Arguments = tuple[tuple[Value, ...], ...]  # literals that the conformance suite tries, or none where any expression does
+ANY: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +80,12 @@ class Function:
     reference: Callable[..., Value]
     proof: str
     spoken: str = ""  # as people write it, for the table of supported SQL
+    arguments: Arguments = ()  # one for each that it takes; none: `derive` alone says how many
+    more: bool = False  # the last one may stand several times
+
+    def fits(self, count: int) -> bool:
+        """Whether it takes that many arguments."""
+        return not self.arguments or count == len(self.arguments) or (self.more and count > len(self.arguments))
 
 
 def mismatch(message: str, fix: str = "") -> Refused:
@@ -69,6 +101,29 @@ def need(kinds: tuple[Type, ...], facts: Facts, what: str) -> None:
 
 def always_null(fact: ColumnFacts) -> bool:
     return fact.nullable and fact.bounds == Categories(())
+
+
+def literal_text(fact: ColumnFacts) -> str | None:
+    """The text that the argument always is, or None."""
+    match fact.bounds:
+        case Categories((str() as text,)) if not fact.nullable:
+            return text
+        case _:
+            return None
+
+
+def literal_number(fact: ColumnFacts) -> Fraction | None:
+    """The number that the argument always is, or None."""
+    bounds = number_bounds(fact) if fact.type.numeric and not fact.nullable else None
+    return bounds.lo if bounds is not None and bounds.lo == bounds.hi else None
+
+
+def literal_integer(fact: ColumnFacts, low: int, high: int, what: str) -> int:
+    """The integer that the argument always is; refuses any other, and what lies outside."""
+    number = literal_number(fact) if fact.type is Type.INTEGER else None
+    if number is None or not low <= number <= high:
+        raise mismatch(f"{what} is a literal from {low} to {high}", "Write a number.")
+    return int(number)
 
 
 def tainted(facts: Facts) -> bool:
@@ -139,6 +194,8 @@ def widened(fact: ColumnFacts, kind: Type) -> Bounds:
         match fact.bounds:
             case Interval(lo, hi):
                 return Interval(lo * day, hi * day)
+            case Categories(values):
+                return Categories(tuple(as_kind(v, kind) for v in values))
             case _:
                 return UNBOUNDED
     return fact.bounds

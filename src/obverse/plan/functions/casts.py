@@ -18,6 +18,7 @@ from obverse.core.bounds import UNBOUNDED, Bounds, Categories, Interval
 from obverse.core.types import INT64_MAX, INT64_MIN, Type, Value
 from obverse.plan.expressions import ColumnFacts, number_bounds
 from obverse.plan.functions.base import Dialect, Facts, Function, Printed, always_null, mismatch, widened
+from obverse.plan.functions.listing import over_lists
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?", re.ASCII)
 FROM: dict[Type, tuple[Type, ...]] = {
@@ -42,6 +43,10 @@ def _bounds(fact: ColumnFacts, kind: Type) -> Bounds:
             return Categories(("false", "true"))
         case (Type.INTEGER, Type.DOUBLE) | (Type.DATE, Type.TIMESTAMP):
             return widened(fact, kind)
+        case (Type.INTEGER | Type.DATE, Type.TEXT):
+            return over_lists((fact,), kind, _text).bounds
+        case (Type.TIMESTAMP, Type.DATE) if isinstance(fact.bounds, Categories):
+            return over_lists((fact,), kind, _date).bounds
         case (Type.TIMESTAMP, Type.DATE) if b is not None:
             day = 86_400_000_000
             return Interval(Fraction(b.lo // day), Fraction(b.hi // day))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
-from obverse.core.bounds import UNBOUNDED, Categories
+from obverse.core.bounds import UNBOUNDED
 from obverse.core.types import Type, Value
 from obverse.plan.expressions import ColumnFacts
 from obverse.plan.functions.arithmetic import as_type
@@ -23,6 +23,7 @@ from obverse.plan.functions.base import (
     aligned,
     any_null,
     common_type,
+    literal_text,
     mismatch,
     need,
     ranked,
@@ -155,7 +156,7 @@ def folded(text: str) -> str:
 def _like_facts(fold: Callable[[str], str]) -> Callable[[Facts], ColumnFacts]:
     def derive(facts: Facts) -> ColumnFacts:
         need((Type.TEXT,), facts, "LIKE")
-        pattern, *escape = (_constant(fact) for fact in facts[1:])
+        pattern, *escape = (literal_text(fact) for fact in facts[1:])
         if pattern is None or any(sign is None or len(sign.encode()) != 1 for sign in escape):
             raise mismatch("LIKE takes a literal pattern, and one ASCII sign as its escape", "Write LIKE 'abc%'.")
         if like_parts(fold(pattern), fold(escape[0] or "") if escape else None) is None:
@@ -163,14 +164,6 @@ def _like_facts(fold: Callable[[str], str]) -> Callable[[Facts], ColumnFacts]:
         return _truth(facts, facts[0].nullable)
 
     return derive
-
-
-def _constant(fact: ColumnFacts) -> str | None:
-    match fact.bounds:
-        case Categories((str() as text,)) if not fact.nullable:
-            return text
-        case _:
-            return None
 
 
 def _like_sql(word: str) -> Callable[[Printed, Facts, Dialect], str]:

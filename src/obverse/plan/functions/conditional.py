@@ -88,7 +88,7 @@ def _nullif_facts(facts: Facts) -> ColumnFacts:
     common_type(facts, "NULLIF")
     if always_null(facts[0]):
         raise mismatch("NULLIF's first argument is always NULL")
-    return replace(facts[0], nullable=True, identifies=tainted(facts))
+    return replace(facts[0], nullable=True, identifies=tainted(facts), names="", copies=None, sum_cap=None)
 
 
 def _nullif_sql(args: Printed, facts: Facts, d: Dialect) -> str:

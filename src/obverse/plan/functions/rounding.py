@@ -1,4 +1,4 @@
-"""Rounding and limiting numbers: ROUND, FLOOR, CEIL, LEAST, GREATEST, CLAMP.
+"""Rounding and limiting numbers: ROUND, FLOOR, CEIL, TRUNC, LEAST, GREATEST, CLAMP.
 
 Claim:   each is total and its value lies in the interval derived for it.
 Proof:   rounding is monotone, so the ends map to the ends (widened to the grid, then to doubles); LEAST and GREATEST
@@ -113,6 +113,7 @@ def _snap(name: str, outward: Callable[[Fraction], int], meaning: Callable[[floa
 
 floor = _snap("floor", math.floor, math.floor)
 ceil = _snap("ceil", math.ceil, math.ceil)
+trunc = _snap("trunc", math.trunc, math.trunc)
 
 
 def _pick(name: str, side: Callable[..., Fraction], meaning: Callable[..., Value]) -> Function:
@@ -179,4 +180,4 @@ clamp = Function(
     "CLAMP(x, lo, hi)",
 )
 
-ROUNDING = (rounded, floor, ceil, least, greatest, clamp)
+ROUNDING = (rounded, floor, ceil, trunc, least, greatest, clamp)

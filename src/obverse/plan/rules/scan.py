@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
-from obverse.catalog.model import Column, Table
+from obverse.catalog.model import Catalog, Column, Limits, Table
 from obverse.core.bounds import UNBOUNDED, Categories, Interval
 from obverse.core.sensitivity import Stability
 from obverse.core.types import Type
@@ -13,7 +15,7 @@ from obverse.plan.expressions import ColumnFacts
 from obverse.plan.facts import Facts
 
 
-def scan(table: Table, neighbours: Neighbours, columns: tuple[str, ...]) -> Facts:
+def scan(table: Table, neighbours: Neighbours, columns: tuple[str, ...], named: Mapping[str, str] = {}) -> Facts:
     """Facts of the scan.
 
     Claim:   every value read lies within the returned column facts, whatever the file holds; two neighbouring databases
@@ -26,11 +28,34 @@ def scan(table: Table, neighbours: Neighbours, columns: tuple[str, ...]) -> Fact
     """
     if table.public:
         return Facts({c: column_facts(table.columns[c]) for c in columns}, None)
-    key = None if table.unit is None else table.unit.column
-    facts = {c: column_facts(table.columns[c], identifies=c == key) for c in columns}
+    limits = table.limits if isinstance(table.limits, Limits) else None
+    facts = {
+        c: replace(
+            column_facts(table.columns[c], identifies=c == (table.unit and table.unit.column)),
+            names=named.get(c, ""),
+            sum_cap=limits.sums.get(c) if limits is not None else None,
+        )
+        for c in columns
+    }
     dropping = any(not f.nullable and isinstance(f.bounds, Categories) for f in facts.values())
     present = neighbours is Neighbours.REPLACE and not dropping and table.limits is None
-    return Facts(facts, Stability(neighbours, 1 if table.row_is_unit else UNBOUNDED, always_present=present))
+    rows = 1 if table.row_is_unit else UNBOUNDED
+    cap = 1 if table.limits is None else limits.rows if limits is not None else None
+    keyed = table.unit is not None and table.unit.column is not None
+    return Facts(facts, Stability(neighbours, rows, present, keyed, cap))
+
+
+def keys_named(catalog: Catalog) -> dict[str, dict[str, str]]:
+    """Per private table, the columns whose values are keys, and of what: those that lead to the unit."""
+    paths = [t.unit for t in catalog.tables.values() if t.unit is not None and t.unit.column is not None]
+    found: dict[str, dict[str, str]] = {}
+    for path in paths:
+        there, key = path.steps[0] if path.steps else (path.table, path.column)
+        found.setdefault(path.table, {})[str(path.column)] = f"{there}.{key}"
+    for path in paths:
+        for there, key in path.steps:
+            found.setdefault(there, {}).setdefault(key, f"{there}.{key}")
+    return found
 
 
 def column_facts(column: Column, *, identifies: bool = False) -> ColumnFacts:
@@ -39,4 +64,4 @@ def column_facts(column: Column, *, identifies: bool = False) -> ColumnFacts:
     bounds = column.bounds
     if column.type is Type.DOUBLE and isinstance(bounds, Interval):
         bounds = Interval(Fraction(float(bounds.lo)), Fraction(float(bounds.hi)))
-    return ColumnFacts(column.type, column.nullable, bounds, step, identifies)
+    return ColumnFacts(column.type, column.nullable, bounds, step, identifies, copies=column.copies)

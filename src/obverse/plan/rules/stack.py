@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from obverse.core.bounds import Unbounded
+from obverse.core.bounds import Categories, Unbounded
 from obverse.core.errors import invariant
 from obverse.core.types import Type, Value
 from obverse.core.units import Neighbours
 from obverse.plan.expressions import Call, ColumnFacts, Expr, Literal, Ref, domain, refs, size
-from obverse.plan.functions import meaning
+from obverse.plan.functions import INEXACT, meaning
 from obverse.plan.measure import Measure, Term
 
 Columns = Mapping[str, ColumnFacts]
@@ -156,11 +156,12 @@ def value_on(expr: Expr, row: dict[str, Value]) -> Value:
 
 
 def modelled(expr: Expr) -> bool:
-    """Whether the reference meaning is the engine's to the last bit: no number that may be infinite or NaN, and no text
-    that an engine would have to read or fold."""
+    """Whether the reference meaning is the engine's to the last bit: no number that may be infinite or NaN, none from a
+    library of functions, and no text that an engine would have to read or fold, unless it is of a list on which all agree."""
     if not isinstance(expr, Call):
         return expr.facts.type is not Type.DOUBLE or not isinstance(expr.facts.bounds, Unbounded)
     if expr.facts.type is Type.DOUBLE and isinstance(expr.facts.bounds, Unbounded):
         return False
     reads_text = expr.function.startswith("to_") and expr.args[0].facts.type is Type.TEXT
-    return expr.function != "ilike" and not reads_text and all(modelled(arg) for arg in expr.args)
+    inexact = expr.function in INEXACT and not isinstance(expr.facts.bounds, Categories)
+    return not inexact and not reads_text and all(modelled(arg) for arg in expr.args)

@@ -1,0 +1,170 @@
+"""FROM a JOIN b: which joins keep rows with their unit, and how each side is bounded before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import expressions as exp
+
+from obverse.catalog.model import Catalog
+from obverse.core.bounds import Unbounded
+from obverse.core.types import Type
+from obverse.plan.expressions import Call, Expr, Ref, key_named, refs
+from obverse.plan.functions import call
+from obverse.plan.nodes import Fold, Join, JoinKind, Reduce, Relation, Trim
+from obverse.plan.relations import facts_of, names, unit_key
+from obverse.plan.rules.filter import conjuncts
+from obverse.plan.rules.join import partners
+from obverse.sql.literals import coerce
+from obverse.sql.named import Named
+from obverse.sql.names import folded, function_name
+from obverse.sql.parse import refuse
+from obverse.sql.scalars import Clock, Scalars
+
+COPIES_MAX = 1000  # partners that one row may have among public rows
+
+
+class Joins:
+    """Joins resolved one by one, from left to right."""
+
+    def __init__(self, catalog: Catalog, clock: Clock, where: exp.Expression | None) -> None:
+        self.catalog, self.clock, self.where = catalog, clock, where
+
+    def __call__(self, left: Named, right: Named, node: exp.Join) -> Named:
+        kind, swapped = self.kind(node)
+        repeated = {alias for alias, _ in left.scopes} & {alias for alias, _ in right.scopes}
+        if repeated:
+            raise refuse("ambiguous", node, repeated.pop())
+        both = Named(
+            left.relation, replace(left.facts, columns={**left.facts.columns, **right.facts.columns}),
+            left.scopes + right.scopes, left.merged,
+        )  # fmt: skip
+        on, merged = self.conditions(*((right, left) if swapped else (left, right)), both, node, kind)
+        if swapped or (left.public and not right.public):
+            if left.public and not right.public and not swapped and kind is JoinKind.LEFT:
+                raise refuse("public_left", node)
+            left, right = right, left
+        joined = self.joined(left, right, kind, on, node)
+        found = Named(joined, facts_of(joined, self.catalog), both.scopes)
+        return replace(found, merged={**left.merged, **right.merged, **{n: _anew(e, found) for n, e in merged.items()}})
+
+    def kind(self, node: exp.Join) -> tuple[JoinKind, bool]:
+        side, word = str(node.args.get("side") or "").upper(), str(node.args.get("kind") or "").upper()
+        if node.args.get("method") or word not in ("", "INNER", "OUTER", "CROSS"):
+            raise refuse("clause", node, f"{node.args.get('method') or ''} {word} JOIN".strip())
+        kinds = {"": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.LEFT, "FULL": JoinKind.FULL}
+        return kinds[side], side == "RIGHT"
+
+    def conditions(
+        self, left: Named, right: Named, both: Named, node: exp.Join, kind: JoinKind
+    ) -> tuple[tuple[Expr, ...], dict[str, Expr]]:
+        """What must hold of a pair, and the columns that USING made one."""
+        if node.args.get("using"):
+            return self.using(left, right, node, kind)
+        scalars = Scalars(both.column, self.clock)
+        if node.args.get("on") is not None:
+            condition = scalars(node.args["on"])
+            if condition.facts.type is not Type.BOOLEAN:
+                raise refuse("where", node)
+            return conjuncts(condition), {}
+        return self.from_where(left, right, both), {}
+
+    def using(
+        self, left: Named, right: Named, node: exp.Join, kind: JoinKind
+    ) -> tuple[tuple[Expr, ...], dict[str, Expr]]:
+        on, merged = [], {}
+        for part in node.args["using"]:
+            column = exp.Column(this=part if isinstance(part, exp.Identifier) else part.this)
+            a, b = left.column(column), right.column(column)
+            on.append(call("eq", *coerce("eq", a, b)))
+            merged[folded(column.this)] = call("coalesce", a, b) if kind is JoinKind.FULL else a
+        return tuple(on), merged
+
+    def from_where(self, left: Named, right: Named, both: Named) -> tuple[Expr, ...]:
+        """A comma or CROSS JOIN takes its equalities from WHERE, where they stand as well."""
+        found = []
+        for part in self.where.flatten() if isinstance(self.where, exp.And) else [self.where]:
+            part = part.unnest() if part is not None else None
+            if isinstance(part, exp.EQ) and all(both.has(c) for c in part.find_all(exp.Column)):
+                term = Scalars(both.column, self.clock)(part)
+                if _crosses(term, left, right):
+                    found.append(term)
+        return tuple(found)
+
+    def joined(self, left: Named, right: Named, kind: JoinKind, on: tuple[Expr, ...], node: exp.Join) -> Relation:
+        if right.public:
+            return self.with_public(left, right, kind, on, node)
+        return self.with_private(left, right, kind, on, node)
+
+    def with_public(self, left: Named, right: Named, kind: JoinKind, on: tuple[Expr, ...], node: exp.Join) -> Relation:
+        if kind is JoinKind.FULL and not left.public:
+            raise refuse("public_left", node)
+        if not any(_crosses(term, left, right) and isinstance(term, Call) and term.function == "eq" for term in on):
+            raise refuse("fanout", node, f"joining {right.spoken} without an equality")
+        if left.public:
+            return Join(left.relation, right.relation, kind, on)
+        many = partners(right.facts, on)
+        if many is None or many > COPIES_MAX:
+            raise refuse("fanout", node, f"joining {right.spoken} on values that repeat")
+        counted = not isinstance(left.stability.rows, Unbounded)
+        return Join(left.relation, right.relation, kind, on, max(1, many) if counted else None)
+
+    def with_private(self, left: Named, right: Named, kind: JoinKind, on: tuple[Expr, ...], node: exp.Join) -> Relation:
+        if not left.stability.keyed or not any(_same_key(term, left, right) for term in on):
+            raise refuse("join_unit", node)
+        unit = unit_key(self.catalog)
+        rest = tuple(term for term in on if not (_same_key(term, left, right) and _names(term) == unit))
+        many = [side for side in (left, right) if side.stability.cap != 1]
+        trimmed = [self.bounded(side, trim=len(many) == 2) for side in (left, right)]
+        return Join(trimmed[0], trimmed[1], kind, rest)
+
+    def bounded(self, side: Named, *, trim: bool) -> Relation:
+        """One side of a join with its rows per unit bounded, so that nobody's pairs multiply without bound."""
+        stability = side.stability
+        if stability.rows == 1:
+            return side.relation
+        if stability.cap == 1:
+            return self.single(side)
+        return Trim(side.relation, stability.cap) if trim and stability.cap is not None else side.relation
+
+    def single(self, side: Named) -> Relation:
+        """The one row that each unit is declared to have: were there several, merged column by column by their minimum."""
+        unit = unit_key(self.catalog)
+        columns = sorted(names(side.relation))
+        keys = tuple((c, side.ref(c)) for c in columns if side.facts.columns[c].names == unit)
+        folds = tuple(Fold(c, "min", side.ref(c), 1) for c in columns if side.facts.columns[c].names != unit)
+        return Reduce(side.relation, keys, folds)
+
+
+def _anew(expr: Expr, named: Named) -> Expr:
+    """A merged column over the joined relation's own facts."""
+    if isinstance(expr, Ref):
+        return named.ref(expr.name)
+    assert isinstance(expr, Call)
+    return call(expr.function, *(_anew(arg, named) for arg in expr.args))
+
+
+def _crosses(term: Expr, left: Named, right: Named) -> bool:
+    read = {ref.name for ref in refs(term)}
+    return bool(read & names(left.relation)) and bool(read & names(right.relation))
+
+
+def _same_key(term: Expr, left: Named, right: Named) -> bool:
+    """Whether the condition equates two columns that name the same key, one on each side."""
+    return bool(_names(term)) and _crosses(term, left, right)
+
+
+def _names(term: Expr) -> str:
+    if not isinstance(term, Call) or term.function != "eq":
+        return ""
+    a, b = (key_named(arg) for arg in term.args)
+    return a if a == b else ""
+
+
+def check_join_item(node: exp.Join) -> None:
+    """UNNEST and table functions multiply rows."""
+    item = node.this
+    if isinstance(item, exp.Unnest) or (isinstance(item, exp.Table) and not isinstance(item.this, exp.Identifier)):
+        raise refuse("fanout", node, function_name(item.this if isinstance(item, exp.Table) else item))
+
+

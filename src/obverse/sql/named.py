@@ -1,0 +1,94 @@
+"""A relation with the names that SQL knows its columns by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import expressions as exp
+
+from obverse.catalog.model import Catalog
+from obverse.core.sensitivity import Stability
+from obverse.plan.expressions import Expr, Ref
+from obverse.plan.facts import Facts
+from obverse.plan.nodes import Map, Relation
+from obverse.plan.relations import facts_of
+from obverse.sql.names import by_name, folded
+from obverse.sql.parse import refuse
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Rows of FROM: the relation, its facts, and for each alias the relation's column behind each name.
+
+    `merged` are columns that USING made one of two; they are found by their bare name only.
+    """
+
+    relation: Relation
+    facts: Facts
+    scopes: tuple[tuple[str, dict[str, str]], ...]
+    merged: dict[str, Expr] = field(default_factory=dict)
+
+    @property
+    def public(self) -> bool:
+        return self.facts.stability is None
+
+    @property
+    def stability(self) -> Stability:
+        assert self.facts.stability is not None
+        return self.facts.stability
+
+    @property
+    def spoken(self) -> str:
+        return ", ".join(alias for alias, _ in self.scopes)
+
+    def over(self, relation: Relation, catalog: Catalog) -> Named:
+        """The same names over a relation that keeps the columns."""
+        return Named(relation, facts_of(relation, catalog), self.scopes, self.merged)
+
+    def has(self, node: exp.Column) -> bool:
+        return bool(self._found(node))
+
+    def column(self, node: exp.Column) -> Expr:
+        """The column that is meant; refuses a name that is not there or stands for two."""
+        if isinstance(node.this, exp.Star):
+            raise refuse("rows", node, self.spoken)
+        found = self._found(node)
+        if not found:
+            raise refuse("undeclared_column", node, node.sql(dialect="duckdb") if node.args.get("table") else node.name)
+        if len(found) > 1:
+            raise refuse("ambiguous", node, node.name)
+        return found[0]
+
+    def _found(self, node: exp.Column) -> list[Expr]:
+        if node.args.get("db") or node.args.get("catalog"):
+            return []
+        asked = folded(node.args["table"]) if node.args.get("table") else None
+        if asked is None:
+            name = by_name(node.this, self.merged)
+            if name is not None:
+                return [self.merged[name]]
+        found: list[Expr] = []
+        for alias, columns in self.scopes:
+            if asked is None or alias == asked:
+                name = by_name(node.this, columns)
+                if name is not None:
+                    found.append(self.ref(columns[name]))
+        return found
+
+    def ref(self, name: str) -> Ref:
+        return Ref(name, self.facts.columns[name])
+
+    def all_columns(self, alias: str | None = None) -> list[tuple[str, Expr]]:
+        """What * stands for, or alias.*: every column once."""
+        found = list(self.merged.items()) if alias is None else []
+        for scope, columns in self.scopes:
+            if alias is None or scope == alias:
+                found += [(n, self.ref(c)) for n, c in columns.items() if alias is not None or n not in self.merged]
+        return found
+
+    def qualified(self, catalog: Catalog) -> Named:
+        """The same with column names that no other side of a join has."""
+        ((alias, columns),) = self.scopes
+        named = {name: f"{alias}.{name}" for name in columns}
+        relation = Map(self.relation, tuple((named[name], self.ref(column)) for name, column in columns.items()))
+        return Named(relation, facts_of(relation, catalog), ((alias, named),))

@@ -1,0 +1,133 @@
+"""SELECT ... GROUP BY the unit, in a subquery: each unit's own aggregates, as rows that keep their unit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import expressions as exp
+
+from obverse.catalog.model import Catalog
+from obverse.core.errors import Refused
+from obverse.core.types import Type
+from obverse.plan.expressions import Expr, Ref, canonical, key_named, literal, null_of
+from obverse.plan.functions import call
+from obverse.plan.measure import bounded
+from obverse.plan.nodes import Filter, Fold, Map, Reduce, Relation
+from obverse.plan.relations import facts_of
+from obverse.plan.rules.reduce import PUBLIC_ROWS, fold_facts
+from obverse.sql.named import Named
+from obverse.sql.names import Aliases, folded, output_name
+from obverse.sql.parse import check_parts, refuse
+from obverse.sql.scalars import Clock, Scalars
+
+KINDS: dict[type[exp.Expression], str] = {exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
+
+
+class PerUnit:
+    """One grouped subquery, resolved clause by clause."""
+
+    def __init__(self, tree: exp.Select, rows: Named, catalog: Catalog, clock: Clock) -> None:
+        self.tree, self.rows, self.catalog = tree, rows, catalog
+        self.plain = Scalars(rows.column, clock)
+        self.post = Scalars(self.post_column, clock, self.aggregate, self.key_of)
+        self.aliases = Aliases(tree.expressions)
+        self.keys: list[tuple[str, Expr]] = []
+        self.folds: list[Fold] = []
+        self.cap = PUBLIC_ROWS if rows.public else rows.stability.cap or 1
+
+    def relation(self) -> Named:
+        self.group_by()
+        outputs: list[tuple[str, Expr]] = []
+        for node in self.tree.expressions:
+            inner = node.this if isinstance(node, exp.Alias) else node
+            name = folded(node.args["alias"]) if isinstance(node, exp.Alias) else output_name(inner)
+            if any(name == known for known, _ in outputs):
+                raise refuse("ambiguous", node, name)
+            outputs.append((name, self.post(inner)))
+        having = self.tree.args.get("having")
+        condition = None if having is None else self.post(having.this)
+        if condition is not None and condition.facts.type is not Type.BOOLEAN:
+            raise refuse("where", having)
+        made: Relation = Reduce(self.rows.relation, tuple(self.keys), tuple(self.folds))
+        if condition is not None:
+            made = Filter(made, condition)
+        made = Map(made, tuple(outputs))
+        return Named(made, facts_of(made, self.catalog), (("", {name: name for name, _ in outputs}),))
+
+    def group_by(self) -> None:
+        group = self.tree.args.get("group")
+        forms = ("all", "rollup", "cube", "grouping_sets", "totals")
+        if group is not None and any(group.args.get(form) for form in forms):
+            raise refuse("clause", group, "this form of GROUP BY in a subquery")
+        for n, node in enumerate(group.expressions if group is not None else ()):
+            self.keys.append((f"key{n}", self.plain(self.meant(node))))
+        if self.rows.public:
+            return
+        keyed = self.rows.stability.keyed and any(key_named(expr) for _, expr in self.keys)
+        if not keyed:
+            raise refuse("unit_lost", group or self.tree, "GROUP BY" if group is not None else "an aggregate")
+
+    def meant(self, node: exp.Expression) -> exp.Expression:
+        """What an ordinal or an alias in GROUP BY stands for."""
+        if isinstance(node, exp.Literal) and not node.args.get("is_string"):
+            place = int(node.this) if str(node.this).isdigit() else 0
+            if not 1 <= place <= len(self.tree.expressions):
+                raise refuse("expression", node, f"position {node.this}")
+            chosen = self.tree.expressions[place - 1]
+            return chosen.this if isinstance(chosen, exp.Alias) else chosen
+        if isinstance(node, exp.Column) and not node.args.get("table") and not self.rows.has(node):
+            return self.aliases(folded(node.this)) or node
+        return node
+
+    def post_column(self, node: exp.Column) -> Expr:
+        self.rows.column(node)
+        raise refuse("ungrouped", node, node.sql(dialect="duckdb"))
+
+    def key_of(self, node: exp.Expression) -> Expr | None:
+        if isinstance(node, exp.Literal) or node.find(exp.AggFunc):
+            return None
+        try:
+            text = canonical(self.plain(node))
+        except Refused:
+            return None
+        for name, expr in self.keys:
+            if canonical(expr) == text:
+                return Ref(name, replace(expr.facts, names=key_named(expr), copies=None))
+        return None
+
+    def aggregate(self, node: exp.Expression) -> Expr:
+        """One aggregate of the unit's rows; the same one twice is one column."""
+        kind, argument = self.folded(node)
+        for known in self.folds:
+            same = known.expr is argument is None or (
+                known.expr is not None and argument is not None and canonical(known.expr) == canonical(argument)
+            )
+            if known.kind == kind and same:
+                return Ref(known.name, fold_facts(known, always_there=bool(self.keys)))
+        fold = Fold(f"fold{len(self.folds)}", kind, argument, self.cap)
+        self.folds.append(fold)
+        return Ref(fold.name, fold_facts(fold, always_there=bool(self.keys)))
+
+    def folded(self, node: exp.Expression) -> tuple[str, Expr | None]:
+        if isinstance(node, exp.Filter):
+            kind, argument = self.folded(node.this)
+            predicate = self.plain(node.expression.this)
+            if predicate.facts.type is not Type.BOOLEAN:
+                raise refuse("where", node)
+            value = argument if argument is not None else literal(1)
+            return kind, call("case", predicate, value, null_of(value.facts.type))
+        check_parts(node)
+        inner = node.this
+        if isinstance(node, exp.Count):
+            if node.args.get("expressions"):
+                raise refuse("expression", node, "COUNT of several columns")
+            if isinstance(inner, exp.Distinct):
+                return "count_distinct", self.plain(inner.expressions[0])
+            return "count", None if inner is None or isinstance(inner, exp.Star) else self.plain(inner)
+        if type(node) not in KINDS or isinstance(inner, exp.Distinct):
+            raise refuse("aggregate", node, f"{node.key.upper()} in a subquery")
+        argument = self.plain(inner)
+        if KINDS[type(node)] in ("sum", "avg"):
+            bounded(argument)
+        return KINDS[type(node)], argument
+
