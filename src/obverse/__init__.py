@@ -8,16 +8,20 @@ from obverse._version import __version__
 from obverse.core.errors import BudgetExceeded, ObverseError, Refused
 
 if TYPE_CHECKING:
+    from obverse.dbapi.connection import connect
     from obverse.plan.answer import Answer
+    from obverse.session.rehearsal import rehearse
     from obverse.session.session import Session, open
 
 _LAZY = {
     "Answer": "obverse.plan.answer",
     "Session": "obverse.session.session",
+    "connect": "obverse.dbapi.connection",
     "open": "obverse.session.session",
+    "rehearse": "obverse.session.rehearsal",
 }
 
-__all__ = ["Answer", "BudgetExceeded", "ObverseError", "Refused", "Session", "__version__", "open"]
+__all__ = ["Answer", "BudgetExceeded", "ObverseError", "Refused", "Session", "__version__", "connect", "open", "rehearse"]
 
 
 def __getattr__(name: str) -> Any:

@@ -17,8 +17,6 @@ from obverse.plan.functions import BY_NAME, FUNCTIONS
 from obverse.plan.functions.base import Function
 from obverse.testing.check_function import Run, check_function
 
-from .function_arguments import check
-
 
 @pytest.fixture(scope="module")
 def run() -> Iterator[Run]:
@@ -29,7 +27,7 @@ def run() -> Iterator[Run]:
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.name)
 def test_a_function_is_total_within_its_facts_and_equal_to_its_reference(function: Function, run: Run) -> None:
-    tried = check(function, run, DIALECTS["duckdb"])
+    tried = check_function(function, run, DIALECTS["duckdb"])
     assert tried.rows >= 70
 
 
@@ -41,7 +39,7 @@ def test_names_are_unique() -> None:
 @pytest.mark.parametrize("seed", range(1, 11))
 def test_functions_on_ten_times_as_many_arguments(seed: int, run: Run) -> None:
     for function in FUNCTIONS:
-        check(function, run, DIALECTS["duckdb"], seed=seed, combinations=120)
+        check_function(function, run, DIALECTS["duckdb"], seed=seed, combinations=120)
 
 
 def test_a_function_that_raises_leaves_its_bounds_or_differs_from_its_reference_is_noticed(run: Run) -> None:

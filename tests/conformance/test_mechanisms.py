@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import pytest
 
-from obverse.mechanisms import MECHANISMS, Mechanism
+from obverse.core.loss import ApproxLoss
+from obverse.mechanisms import MECHANISMS, KeyThreshold, Mechanism
 from obverse.testing.check_mechanism import Verdict, check_mechanism
 
 UNSEEN_BY_EVIDENCE = {"discrete_gaussian"}  # the (epsilon, delta) that zCDP promises is not tight enough to refute
@@ -28,3 +31,16 @@ def test_a_mechanism_keeps_its_claim_and_less_noise_is_noticed(
 
 def test_names_are_unique() -> None:
     assert len({kind.name for kind in MECHANISMS}) == len(MECHANISMS)
+
+
+@dataclass(frozen=True, slots=True)
+class Overspent(KeyThreshold):
+    """States half of the delta that it spends."""
+
+    def loss(self) -> ApproxLoss:
+        return replace(KeyThreshold.loss(self), delta=self.delta / 2)
+
+
+def test_a_delta_that_is_overspent_fails() -> None:
+    with pytest.raises(AssertionError, match="exceeds"):
+        check_mechanism(Overspent.examples()[1], draws=10_000)

@@ -8,26 +8,33 @@ from typing import Any
 
 import pytest
 
+import obverse
+from obverse.testing import synthetic
+
 KINDS = (
     "control sql_raw sql_escape sql_syntax sql_catalog sql_fault sql_numeric sql_presence sql_unit sql_timing resource".split()
 )
 LINES = [
     line for line in map(json.loads, (Path(__file__).parent / "corpus.jsonl").read_text().splitlines()) if line["kind"] in KINDS
 ]
-DISTINCT, KEYS = "COUNT(DISTINCT x)", "keys that are discovered, with a threshold"
-PART_TWO = {  # benign questions that this version refuses; part 2 answers them
-    "control-012": DISTINCT,
-    "sql_presence-002": KEYS,
-    "sql_presence-003": KEYS,
-    "sql_presence-009": KEYS,
-    "sql_presence-010": KEYS,
-    "sql_presence-012": KEYS,
-    "sql_unit-005": DISTINCT,
-}
+ORDERED = """
+[project]
+name = "order"
+[budget]
+epsilon = 4
+delta = 1e-6
+[privacy]
+delta = 1e-8
+[tables.people]
+source = "people.parquet"
+unit = "person_id"
+[tables.people.columns]
+zip = { type = "text" }
+"""
 
 
 def of_verdict(*verdicts: str) -> Any:
-    chosen = [line for line in LINES if line["expected"]["verdict"] in verdicts and line["id"] not in PART_TWO]
+    chosen = [line for line in LINES if line["expected"]["verdict"] in verdicts]
     return pytest.mark.parametrize("line", chosen, ids=[line["id"] for line in chosen])
 
 
@@ -75,13 +82,18 @@ def test_either_verdict_is_the_same_on_neighbours(line: dict[str, Any], hospital
             assert one.charges in (("charge", "settle"), ())
 
 
-@pytest.mark.parametrize("name", PART_TWO)
-def test_what_part_two_will_answer_is_refused_for_nothing_until_then(name: str, with_eve: Any, corpus: Any) -> None:
-    assert corpus[name]["expected"]["verdict"] in ("answer", "invariant")
-    assert_untouched(with_eve.ask(question(corpus[name])))
+def test_discovered_keys_come_in_the_order_of_their_values_wherever_their_rows_lie(tmp_path: Path) -> None:
+    """sql_presence-010"""
+    for turned in (1, -1):
+        rows = [("b", i) for i in range(300)] + [("c", 300 + i) for i in range(300)] + [("a", 600 + i) for i in range(300)]
+        frame = {"zip": [z for z, _ in rows[::turned]], "person_id": [i for _, i in rows[::turned]]}
+        toml = ORDERED + f"# {turned}\n"
+        with obverse.open(synthetic({"people": frame}, toml, tmp_path / str(turned))) as session:
+            found = session.ask("SELECT zip, COUNT(*) FROM people GROUP BY zip", epsilon=2)
+            assert [row[0] for row in found] == ["a", "b", "c"]
 
 
 def test_the_corpus_holds_every_kind_that_is_run() -> None:
     assert {line["kind"] for line in LINES} == set(KINDS)
     assert {line["expected"]["verdict"] for line in LINES} == {"refuse", "answer", "refuse_or_answer", "invariant"}
-    assert {line["id"] for line in LINES if line["expected"]["verdict"] == "invariant"} <= set(PART_TWO)
+    assert {line["id"] for line in LINES if line["expected"]["verdict"] == "invariant"} == {"sql_presence-010"}

@@ -15,6 +15,7 @@ from obverse.core.errors import Refused
 CORPUS = map(json.loads, (Path(__file__).parent / "corpus.jsonl").read_text().splitlines())
 BOMBS = {line["id"]: line["input"] for line in CORPUS if line["kind"] == "resource"}
 CODES = {"too_long", "too_complex", "cost_over_limit", "parse_error", "recursive_cte", "function_not_allowed"}
+CODES |= {"aggregate_not_private"}  # of what is built by an aggregate
 REFUSAL_S, EXTRA_BYTES = 0.1 * 5, 64_000_000  # five times the goal: shared machines, cold caches
 
 DOUBLING = "SELECT COUNT(*) AS a0" + "".join(f", a{i} + a{i} AS a{i + 1}" for i in range(60)) + " FROM people"
@@ -29,7 +30,7 @@ SMALL_BOMBS = {  # short enough to pass the first look
     "digits of an exponent": "SELECT COUNT(*) FROM people WHERE age > 1e" + "9" * 900,
     "parentheses": "SELECT " + "(" * 99 + "1" + ")" * 99,
     "a long sum": "SELECT COUNT(*) FROM people WHERE age" + "+1" * 2_400 + " > 3",
-    "many keys": "SELECT COUNT(*) FROM people GROUP BY " + ", ".join(["hiv"] * 500),
+    "many keys": "SELECT COUNT(*) FROM people GROUP BY " + ", ".join(f"age + {i}" for i in range(500)),
     "many unions": "SELECT 1" + " UNION ALL SELECT 1" * 1_200,
     "wildcards": "SELECT COUNT(*) FROM people WHERE name LIKE '" + "%a" * 200 + "'",
 }  # fmt: skip

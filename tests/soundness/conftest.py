@@ -21,10 +21,12 @@ from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.emit import emit
 from obverse.plan.question import Question
 from obverse.session.planning import annotated, read
-from obverse.testing.check_aggregate import Claimed, furthest, reached
+from obverse.testing.check_aggregate import Claimed, furthest
 from obverse.testing.neighbours import Family, Tables, family
+from tests.soundness.stacked import Exact, exact, moved, own_votes
 
 NOW = dt.datetime(2024, 2, 29, 12, 30)
+HASH_KEY = "the same in both neighbours"
 
 COLUMNS = """
 i = { type = "integer", bounds = [-5, 20] }
@@ -155,36 +157,33 @@ class World:
         question = read(text, self.catalog, NOW)
         assert isinstance(question, Question)
         plan = annotated(question, self.catalog)
-        return plan, emit(plan.limited.root, self.catalog, "duckdb")
+        return plan, emit(plan.limited.root, self.catalog, "duckdb", HASH_KEY)
 
-    def vectors(self, plan: AnnotatedPlan, sql: str) -> list[Any]:
-        """The exact measures over all cells, of the database that the engine holds now."""
-        import numpy as np
-
-        columns = self.engine.run(sql, timeout_s=60).reveal()
-        dense = []
-        for i in range(len(plan.measures)):
-            cells = np.zeros(plan.limited.setting.cells, dtype=np.int64)
-            cells[columns["k"]] = columns[f"m{i}"]
-            dense.append(cells)
-        return dense
+    def vectors(self, plan: AnnotatedPlan, sql: str) -> Exact:
+        """The exact measures, of the database that the engine holds now."""
+        return exact(plan, self.engine.run(sql, timeout_s=60).reveal())
 
     def families(self, seeds: Sequence[int], units: int) -> list[Family]:
         return [family(self.catalog, self.schemas, seed, units=units, crowd=3 * (seed % 2)) for seed in seeds]
 
     def reach(self, texts: Sequence[str], families: Sequence[Family]) -> tuple[list[tuple[Claimed, ...]], int]:
         """For each question the largest share of each claim over all pairs, and the number of pairs of each."""
-        plans = [self.plan(text) for text in texts]
-        found: list[list[tuple[Claimed, ...]]] = [[] for _ in texts]
+        return self.reach_of([self.plan(text) for text in texts], families)
+
+    def reach_of(
+        self, plans: Sequence[tuple[AnnotatedPlan, str]], families: Sequence[Family]
+    ) -> tuple[list[tuple[Claimed, ...]], int]:
+        """The same of plans and the SQL that is run for them."""
+        found: list[list[tuple[Claimed, ...]]] = [[] for _ in plans]
         for one in families:
-            seen: list[list[Any]] = [[] for _ in texts]
+            seen: list[list[Exact]] = [[] for _ in plans]
             for place in range(len(one.units) + 1):
                 self.engine.fill(one.database(place))
                 for q, (plan, sql) in enumerate(plans):
                     seen[q].append(self.vectors(plan, sql))
             for q, (plan, _) in enumerate(plans):
                 for a, b in one.pairs(self.catalog.neighbours):
-                    found[q].append(reached(plan, seen[q][a], seen[q][b]))
+                    found[q].append((*moved(plan, seen[q][a], seen[q][b]), *own_votes(plan, seen[q][0], seen[q][b])))
         return [furthest(reaches) for reaches in found], len(found[0])
 
 

@@ -16,7 +16,8 @@ from obverse.core.sensitivity import Sensitivity
 from obverse.plan.emit import emit
 from obverse.plan.question import Question
 from obverse.session.planning import annotated, read
-from obverse.testing.check_aggregate import Claimed, reached
+from obverse.testing.check_aggregate import Claimed
+from tests.soundness.stacked import moved
 
 NOW = dt.datetime(2024, 2, 29, 12, 30)
 
@@ -147,7 +148,7 @@ def test_sql_that_limits_less_than_the_plan_claims_is_noticed(text: str, world: 
     for place in range(len(one.units) + 1):
         here.engine.fill(one.database(place))
         seen.append(here.vectors(plan, sql))
-    assert not all(claim.holds() for a, b in one.pairs(here.catalog.neighbours) for claim in reached(plan, seen[a], seen[b]))
+    assert not all(claim.holds() for a, b in one.pairs(here.catalog.neighbours) for claim in moved(plan, seen[a], seen[b]))
 
 
 @pytest.mark.soak

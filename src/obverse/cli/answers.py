@@ -75,9 +75,6 @@ def print_explained(explained: Explained) -> None:
         print_fact("Plan" if number == 0 else "", line)
     if explained.note:
         print_fact("Note", explained.note)
-    if not explained.answered:
-        print_fact("Price", "none: only the sensitivity can be told, this version does not answer it.")
-        return
     print_fact("Price", cost_words(explained.price) + ("" if explained.remaining is None else ", not yet spent"))
     if explained.remaining is not None:
         print_fact("Left", left_words(explained.remaining))
@@ -92,6 +89,7 @@ def _print_measures(explained: Explained) -> None:
     for m in explained.measures:
         noise = ["", "", ""]
         if m["mechanism"] is not None:
-            noise = [m["mechanism"].replace("_", " "), figures.about(m["stddev"]), figures.about(m["half_width"])]
+            known = ["" if m[figure] is None else figures.about(m[figure]) for figure in ("stddev", "half_width")]
+            noise = [m["mechanism"].replace("_", " "), *known]
         rows.append([m["name"], str(m["l0"]), f"{m['l1']:,g}", *noise])
     print_table(headings, rows)

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from obverse.cli.failures import Verb, interrupted_early
 from obverse.cli.options import (
     number,
+    parameters,
     print_json,
     question_text,
     read_text,
     with_asker,
     with_json,
+    with_parameters,
     with_price,
     with_project,
     with_question,
+    with_series,
 )
 from obverse.core.errors import Failed
 
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 @with_question
 @with_asker
 @with_price
+@with_series
+@with_parameters
 @click.option("--batch", metavar="FILE.sql", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="Several questions, each ended by ; : planned first, charged once, answered together.")  # fmt: skip
 @click.option(
@@ -44,8 +49,8 @@ if TYPE_CHECKING:
 @with_project
 def ask(
     sql: str | None, file: Path | None, analyst: str, purpose: str, epsilon: str | None, delta: str | None,
-    within: str | None, confidence: float, batch: Path | None, key: str, as_csv: bool, out: Path | None, as_json: bool,
-    project: Path,
+    within: str | None, confidence: float, above: str | None, first: int, params: tuple[str, ...], batch: Path | None,
+    key: str, as_csv: bool, out: Path | None, as_json: bool, project: Path,
 ) -> None:  # fmt: skip
     """Ask SQL; get a private answer with its noise interval and price.
 
@@ -58,6 +63,8 @@ def ask(
       obverse ask --within 50 "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex"
       obverse ask -f question.sql --out answer.parquet
       echo "SELECT AVG(age) FROM people" | obverse ask --json
+      obverse ask --param least=65 "SELECT COUNT(*) FROM people WHERE age >= :least"
+      obverse ask --above 500 --first 2 "SELECT clinic, COUNT(*) FROM visits GROUP BY clinic"
       obverse ask --batch monthly.sql --epsilon 0.02
 
     Asked here, in process, --analyst is bookkeeping: whoever can run this can read the files. The boundary against an
@@ -75,7 +82,8 @@ def ask(
 
     write = None if out is None else writer_for(out)
     with open_project(project, analyst=analyst, purpose=purpose) as session, stoppable(session):
-        price = {"epsilon": number(epsilon), "delta": number(delta), "within": number(within)}
+        price: dict[str, Any] = {"epsilon": number(epsilon), "delta": number(delta), "within": number(within)}
+        price |= {"above": number(above), "first": first, "parameters": parameters(params)}
         answer = session.ask(text, **price, confidence=confidence, key=key)
     if write is not None:
         _print_written(answer, out, write(answer))

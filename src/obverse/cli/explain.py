@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from obverse.cli.failures import Verb
 from obverse.cli.options import (
     number,
+    parameters,
     print_json,
     question_text,
     with_asker,
     with_json,
+    with_parameters,
     with_price,
     with_project,
     with_question,
+    with_series,
 )
 
 
@@ -23,12 +27,15 @@ from obverse.cli.options import (
 @with_question
 @with_asker
 @with_price
+@with_series
+@with_parameters
 @click.option("--sql", "with_sql", is_flag=True, help="Show the text that the engine would get, for the curator.")
 @with_json
 @with_project
 def explain(
     sql: str | None, file: Path | None, analyst: str, purpose: str, epsilon: str | None, delta: str | None,
-    within: str | None, confidence: float, with_sql: bool, as_json: bool, project: Path,
+    within: str | None, confidence: float, above: str | None, first: int, params: tuple[str, ...], with_sql: bool,
+    as_json: bool, project: Path,
 ) -> None:  # fmt: skip
     """See noise, error and price of a question; costs nothing.
 
@@ -46,7 +53,8 @@ def explain(
     from obverse.session.session import open as open_project
 
     with open_project(project, analyst=analyst, purpose=purpose) as session:
-        price = {"epsilon": number(epsilon), "delta": number(delta), "within": number(within)}
+        price: dict[str, Any] = {"epsilon": number(epsilon), "delta": number(delta), "within": number(within)}
+        price |= {"above": number(above), "first": first, "parameters": parameters(params)}
         found = session.explain(text, **price, confidence=confidence)
     if as_json:
         print_json(found.as_json() | ({"engine_sql": found.engine_sql} if with_sql else {}))

@@ -7,16 +7,18 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
 from obverse.core.types import Value
+from obverse.plan.answer import Bar
 
-Bar = tuple[float | int, float | int] | None
 EXACT = Context(prec=400)
 LOPSIDED = Decimal("0.1")  # of the interval's width
 
 
 def cell(value: Value, bar: Bar) -> str:
     """`12,345 ± 90`, or `12,345 (12,255 to 12,700)` where the two sides differ. Rounding only ever widens."""
-    if bar is None or isinstance(value, (str, dt.date)) or value is None:
+    if bar is None or isinstance(value, str) or value is None:
         return exactly(value)
+    if isinstance(value, dt.date):
+        return f"{exactly(value)} ({bar[0]} to {bar[1]})"
     number, low, high = (Decimal(str(part)) for part in (value, *bar))
     reach = max(number - low, high - number)
     if reach <= 0:

@@ -26,6 +26,7 @@ SECTIONS: dict[str, tuple[VerbLine, ...]] = {
     "For analysts": (
         VerbLine("ask", "obverse.cli.ask:ask", "Ask SQL; get a private answer with its noise interval and price."),
         VerbLine("explain", "obverse.cli.explain:explain", "See noise, error and price of a question; costs nothing."),
+        VerbLine("rehearse", "obverse.cli.rehearse:rehearse", "Try a question on made-up rows; costs nothing."),
         VerbLine("tables", "obverse.cli.tables:tables", "Show what may be asked about."),
         VerbLine("budget", "obverse.cli.budget:budget", "Show what is left; `budget grant` raises the cap."),
         VerbLine("sql", "obverse.cli.sql:sql", "List the SQL that is answered, and what is refused."),
@@ -35,6 +36,7 @@ SECTIONS: dict[str, tuple[VerbLine, ...]] = {
         VerbLine("init", "obverse.cli.init:init", "Draft obverse.toml from column names and declared types."),
         VerbLine("check", "obverse.cli.check:check", "Validate obverse.toml, its sources and its ledger."),
         VerbLine("analyst", "obverse.cli.analyst:analyst", "Declare who may ask: `analyst add NAME`."),
+        VerbLine("limits", "obverse.cli.limits:limits", "Learn caps on one unit's rows: `limits learn TABLE`."),
         VerbLine("data", "obverse.cli.data:data", "Register a new version of the rows: `data publish`."),
         VerbLine("ledger", "obverse.cli.ledger:ledger", "Verify, export, back up, restore or move the ledger."),
         VerbLine("schema", "obverse.cli.schema:schema", "Print the JSON Schema of obverse.toml for your editor."),

@@ -51,6 +51,37 @@ def with_price(function: F) -> F:
     return function
 
 
+def with_series(function: F) -> F:
+    """A list of counts, of which only the first that pass are named."""
+    for option in (
+        click.option("--first", type=int, default=1, show_default=True, metavar="C", help="With --above: how many to name."),
+        click.option("--above", metavar="T", help="Name only the first keys whose count passes T; priced by C alone."),
+    ):
+        function = option(function)
+    return function
+
+
+def with_parameters(function: F) -> F:
+    return click.option(
+        "--param", "params", multiple=True, metavar="NAME=VALUE", help="Value of :NAME in the SQL: a number, null or text."
+    )(function)
+
+
+def parameters(params: tuple[str, ...]) -> dict[str, object]:
+    """Named values: read as JSON where they are, else as text."""
+    found: dict[str, object] = {}
+    for pair in params:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise click.UsageError("write --param NAME=VALUE.")
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = text
+        found[name] = value if isinstance(value, (int, float, str, type(None))) else text
+    return found
+
+
 def with_question(function: F) -> F:
     """The SQL: an argument, a file, or stdin."""
     function = click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, NewType, Protocol
@@ -142,6 +143,10 @@ class Ledger(Protocol):
 
     def spent(self, *, analyst: str | None = None, purpose: str | None = None) -> Spent:
         """Counted loss so far; None means of all of them together."""
+        ...
+
+    def at_once(self) -> AbstractContextManager[None]:
+        """Several reads of one moment."""
         ...
 
     def cap(self) -> Cap:

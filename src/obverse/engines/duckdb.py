@@ -49,6 +49,9 @@ class DuckDBEngine:
 
         columns = {}
         for name, values in found.items():
+            if name.startswith("f"):
+                columns[name] = key_values(values)
+                continue
             invariant(values.dtype.kind == "i" and not np.ma.is_masked(values), "measures are integers without NULL")
             columns[name] = np.asarray(values)
         return Exact(columns)
@@ -170,6 +173,17 @@ def stoppable(work: Callable[[], Any], stop: Callable[[], None], timeout_s: floa
             stop()
             thread.join(0.05)
     return done.result()
+
+
+def key_values(values: Any) -> Any:
+    """Values of a discovered key as Python's own, None for NULL."""
+
+    import numpy as np
+
+    plain = values.astype("datetime64[us]") if values.dtype.kind == "M" else values
+    found = np.ma.getdata(plain).astype(object)
+    found[np.ma.getmaskarray(plain)] = None
+    return found
 
 
 def unreadable(table: Table) -> CatalogError:

@@ -6,6 +6,7 @@ import datetime as dt
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 
 from obverse.catalog.model import Budget
@@ -26,6 +27,8 @@ def now() -> str:
 
 class ChainLedger(ABC):
     """Implements core's Ledger protocol and the curator's acts. See core/ledger.py for the promises."""
+
+    _moment: Book | None = None
 
     @abstractmethod
     def _append(self, step: str, decide: Decide) -> tuple[Entry | None, Debit | None]:
@@ -73,15 +76,30 @@ class ChainLedger(ABC):
             error.charged = True
             raise
 
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Several reads of one moment: the Book is brought up to date once for all of them."""
+        if self._moment is not None:
+            yield
+            return
+        self._moment = self._book()
+        try:
+            yield
+        finally:
+            self._moment = None
+
+    def _seen(self) -> Book:
+        return self._book() if self._moment is None else self._moment
+
     def spent(self, *, analyst: str | None = None, purpose: str | None = None) -> Spent:
-        return self._book().spent(analyst, purpose)
+        return self._seen().spent(analyst, purpose)
 
     def cap(self) -> Cap:
-        return self._book().cap
+        return self._seen().cap
 
     def budget(self) -> Budget:
         """The allowed loss as it was declared and granted."""
-        return self._book().budget
+        return self._seen().budget
 
     def terms(self) -> Terms:
         return self._book().terms
@@ -102,6 +120,8 @@ class ChainLedger(ABC):
 
     def record_catalog(self, fingerprint: str) -> None:
         """Note the declared facts that answers now depend on, where they changed."""
+        if self._book().catalog == fingerprint:
+            return
         self._append(
             "catalog", lambda book: None if book.catalog == fingerprint else Draft("catalog", {"fingerprint": fingerprint})
         )

@@ -4,8 +4,10 @@ from obverse.mechanisms.base import Additive, Example, Mechanism
 from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.mechanisms.exponential import Exponential
+from obverse.mechanisms.key_threshold import KeyThreshold
 from obverse.mechanisms.permute_and_flip import PermuteAndFlip
 from obverse.mechanisms.randomized_response import RandomizedResponse
+from obverse.mechanisms.sparse_vector import SparseVector
 
 MECHANISMS: tuple[type[Mechanism], ...] = (
     DiscreteLaplace,
@@ -13,6 +15,8 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     Exponential,
     PermuteAndFlip,
     RandomizedResponse,
+    KeyThreshold,
+    SparseVector,
 )
 
 __all__ = [
@@ -22,7 +26,9 @@ __all__ = [
     "DiscreteLaplace",
     "Example",
     "Exponential",
+    "KeyThreshold",
     "Mechanism",
     "PermuteAndFlip",
     "RandomizedResponse",
+    "SparseVector",
 ]

@@ -17,6 +17,9 @@ from obverse.mechanisms.bernoulli import bernoulli_exp
 from obverse.mechanisms.enclosures import Enclosure, exp_minus, log_up
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from obverse.mechanisms.base import Vector
     from obverse.mechanisms.bernoulli import Bits
 
@@ -67,6 +70,26 @@ class Exponential:
             filled += len(kept)
         return chosen
 
+    def each(self, scores: Vector, rng: Rng) -> Vector:
+        """One choice for every row of scores, independently: as `sample` of each row."""
+        import numpy as np
+
+        cells, values = scores.shape
+        invariant(values >= 1 and scores.dtype == np.int64, "a choice needs integer scores, one per candidate")
+        rate = self.epsilon / (2 * self.sensitivity)
+        gaps = scores.max(axis=1, keepdims=True).astype(np.uint64) - scores.astype(np.uint64)
+        chosen, pending = np.empty(cells, dtype=np.int64), np.arange(cells)
+        while len(pending):
+            rows = pending[: max(1, ROUND // (4 * values))]
+            trials = rng.below(values, 4 * values * len(rows)).reshape(len(rows), 4 * values)
+            apart = np.take_along_axis(gaps[rows], trials, axis=1).ravel()
+            heads = _kept(apart, rate, rng).reshape(trials.shape)
+            found = heads.any(axis=1)
+            first = heads.argmax(axis=1)
+            chosen[rows[found]] = trials[found, first[found]]
+            pending = np.concatenate((rows[~found], pending[len(rows) :]))
+        return chosen
+
     def probability(self, exact: Sequence[int], output: int) -> Enclosure:
         best, others = max(exact), Counter(exact)
         others[exact[output]] -= 1
@@ -110,6 +133,13 @@ def flips(scores: Vector, trials: Vector, rate: Fraction, rng: Rng) -> Bits:
     gaps = scores.max().astype(np.uint64) - scores.astype(np.uint64)
     gamma = (gaps.astype(np.float64) * float(rate))[trials]
     return bernoulli_exp(gamma, lambda i: rate * int(gaps[trials[i]]), rng)
+
+
+def _kept(gaps: NDArray[np.uint64], rate: Fraction, rng: Rng) -> Bits:
+    """For each gap a coin, true with probability exp(-rate * gap): as `flips`."""
+    import numpy as np
+
+    return bernoulli_exp(gaps.astype(np.float64) * float(rate), lambda i: rate * int(gaps[i]), rng)
 
 
 def shortfall(sensitivity: int, epsilon: Fraction, candidates: int, level: float) -> int:

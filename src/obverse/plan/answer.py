@@ -16,7 +16,8 @@ from obverse.plan import shown
 
 VERSION = 1
 Row = tuple[Value, ...]
-Bar = tuple[float | int, float | int] | None
+End = float | int | dt.date
+Bar = tuple[End, End] | None
 
 
 class ColumnInfo(NamedTuple):
@@ -84,12 +85,12 @@ class Answer:
         return self._cell()[0]
 
     @property
-    def low(self) -> float | int | None:
+    def low(self) -> End | None:
         bar = self._cell()[1]
         return None if bar is None else bar[0]
 
     @property
-    def high(self) -> float | int | None:
+    def high(self) -> End | None:
         bar = self._cell()[1]
         return None if bar is None else bar[1]
 
@@ -107,7 +108,7 @@ class Answer:
             "version": VERSION,
             "columns": [{"name": c.name, "type": c.type.value, "role": c.role} for c in self.columns],
             "rows": [[_plain(v) for v in row] for row in self.rows],
-            "intervals": [[None if bar is None else list(bar) for bar in row] for row in self.intervals],
+            "intervals": [[None if bar is None else [_plain(end) for end in bar] for bar in row] for row in self.intervals],
             "level": self.level,
             "claim": self.claim.as_json(),
             "price": self.price._asdict(),
@@ -126,7 +127,7 @@ class Answer:
         fields = json.loads(stored)
         columns = tuple(ColumnInfo(c["name"], Type(c["type"]), c["role"]) for c in fields["columns"])
         rows = tuple(tuple(_typed(v, c.type) for v, c in zip(row, columns)) for row in fields["rows"])
-        bars = tuple(tuple(None if b is None else (b[0], b[1]) for b in row) for row in fields["intervals"])
+        bars = tuple(tuple(_bar(b, c.type) for b, c in zip(row, columns)) for row in fields["intervals"])
         price = Price(**fields["price"])
         return cls(columns, rows, bars, fields["level"], Claim.from_json(fields["claim"]), price, remaining, fields["plan"])
 
@@ -163,6 +164,16 @@ def _plain(value: Value) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None  # only public tables can hold one, and JSON has no word for it
     return value.isoformat() if isinstance(value, dt.date) else value
+
+
+def _bar(bar: Any, kind: Type) -> Bar:
+    """An interval's ends: dates are read as dates, numbers stay as they were written."""
+    if bar is None:
+        return None
+    low, high = ((_typed(end, kind) if kind in (Type.DATE, Type.TIMESTAMP) else end) for end in bar)
+    assert isinstance(low, (int, float, dt.date))
+    assert isinstance(high, (int, float, dt.date))
+    return low, high
 
 
 def _typed(value: Any, kind: Type) -> Value:

@@ -6,7 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 from obverse.core.numbers import plain, up
-from obverse.plan.allocate import CostedPlan
+from obverse.mechanisms.base import Additive
+from obverse.plan.allocate import CostedPlan, Noise
 from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.expressions import canonical
 from obverse.plan.measure import Measure
@@ -31,24 +32,41 @@ def measure_name(measure: Measure) -> str:
 
 def measures_json(costed: CostedPlan) -> list[dict[str, Any]]:
     """Every measure in real units: norms of its own, and the noise that it gets."""
-    return [
-        _norms(measure)
-        | {
-            "mechanism": mechanism.name,
-            "stddev": mechanism.stddev() * float(measure.unit),
-            "half_width": float(mechanism.interval(costed.level)) * float(measure.unit),
-        }
+    found = [
+        _norms(measure) | {"mechanism": mechanism.name} | _figures(measure, mechanism, costed.level)
         for measure, mechanism in zip(costed.measures, costed.mechanisms)
     ]
+    if costed.series is not None:
+        noise = costed.series.noises[1]
+        figures = {"stddev": noise.stddev() * float(costed.measures[0].unit), "half_width": None}
+        found = [_norms(costed.measures[0]) | {"mechanism": costed.series.name} | figures]
+    if costed.threshold is not None:
+        reach = costed.threshold.reach
+        norms = {"name": "keys (units per key)", "l0": reach, "l1": reach, "l2": reach, "linf": reach}
+        found.append(norms | {"mechanism": costed.threshold.name, "stddev": None, "half_width": None})
+    return found + _explained(costed.annotated)
 
 
-def sensitivities_json(annotated: AnnotatedPlan) -> list[dict[str, Any]]:
-    """Measures without noise, and what is only explained: global sensitivities."""
-    rows: list[dict[str, Any]] = [_norms(m) | _nothing() for m in annotated.measures]
+def _figures(measure: Measure, mechanism: Noise, level: float) -> dict[str, Any]:
+    """The noise of one released number; of a choice there is none."""
+    if not isinstance(mechanism, Additive):
+        return {"stddev": None, "half_width": None}
+    unit = float(measure.unit)
+    return {"stddev": mechanism.stddev() * unit, "half_width": float(mechanism.interval(level)) * unit}
+
+
+def _explained(annotated: AnnotatedPlan) -> list[dict[str, Any]]:
+    """Global sensitivities of what another mechanism answers."""
+    rows = []
     for spoken, reach in annotated.explained:
         size = up(reach)
         rows.append({"name": spoken, "l0": 1, "l1": size, "l2": size, "linf": size} | _nothing())
     return rows
+
+
+def sensitivities_json(annotated: AnnotatedPlan) -> list[dict[str, Any]]:
+    """Measures without noise, and what is only explained: global sensitivities."""
+    return [_norms(m) | _nothing() for m in annotated.measures] + _explained(annotated)
 
 
 def _nothing() -> dict[str, Any]:
@@ -70,7 +88,10 @@ def canonical_question(question: Question) -> str:
     """One text for one meaning: what the fingerprint of a question is taken of."""
     lines = [relation_text(question.relation)]
     for n, key in enumerate(question.keys):
-        lines.append(f"key {n}: {canonical(key.expr)} in {len(key.domain)}{'+null' if key.null_cell else ''}")
+        size = "discovered" if key.domain is None else f"in {len(key.domain)}{'+null' if key.null_cell else ''}"
+        lines.append(f"key {n}: {canonical(key.expr)} {size}")
+    if question.sets:
+        lines.append(f"sets {question.sets}")
     lines += [f"aggregate {n}: {call.identity}" for n, call in enumerate(question.aggregates)]
     lines += [f"output {o.name}: {canonical(o.expr)}" for o in question.outputs]
     if question.having is not None:
@@ -86,7 +107,8 @@ def plan_text(annotated: AnnotatedPlan) -> str:
     lines = relation_text(limited.question.relation).split("\n")
     lines.append(f"limit {limited.setting.rows} per unit: {SHAPES[limited.setting.shape]}")
     for key in limited.question.keys:
-        lines.append(f"group by {canonical(key.expr)}: {key.cells} public keys")
+        keys = "keys discovered above a threshold" if key.domain is None else f"{key.cells} public keys"
+        lines.append(f"group by {canonical(key.expr)}: {keys}")
     for measure in annotated.measures:
         bounds = ""
         if measure.term.grid is not None:

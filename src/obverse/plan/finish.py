@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from obverse.core.types import Type
@@ -14,14 +15,14 @@ from obverse.mechanisms.base import Additive
 from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.plan.aggregates import BY_NAME
-from obverse.plan.aggregates.base import Estimate, Noisy
+from obverse.plan.aggregates.base import Estimate, Noisy, Served
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.answer import Bar, ColumnInfo, Row
-from obverse.plan.expressions import Expr, refs
+from obverse.plan.expressions import Expr, from_number, refs
 from obverse.plan.intervals import Noise
-from obverse.plan.nodes import Key
+from obverse.plan.keys import empty, key_columns, typed
 from obverse.plan.question import Order
-from obverse.plan.vector import Column, Ends, dtype_of, ends_of, evaluate
+from obverse.plan.vector import Column, Ends, ends_of, evaluate
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,7 +59,9 @@ def collector_paused() -> Iterator[None]:
 
 
 def _finish(released: Released, costed: CostedPlan) -> Finished:
-    work = _Work(costed, _noisy(released, costed))
+    if released.named is not None:
+        return _named(released.named, released, costed)
+    work = _Work(costed, released, _noisy(released, costed))
     question = costed.annotated.limited.question
     columns = work.columns()
     keep = work.kept(columns)
@@ -70,41 +73,61 @@ def _finish(released: Released, costed: CostedPlan) -> Finished:
         cells.append(_listed(found, keep, output.expr.facts.type))
         ends = work.ends(output.expr, aggregated)
         bars.append(_bars(ends, found, keep, output.expr.facts.type))
-    rows = tuple(zip(*cells)) if cells else ()
-    return Finished(tuple(infos), rows, tuple(zip(*bars)) if bars else ())
+    rows, intervals = tuple(zip(*cells)) if cells else (), tuple(zip(*bars)) if bars else ()
+    if question.distinct:
+        first = {row: place for place, row in reversed(list(enumerate(rows)))}
+        chosen = sorted(first.values())
+        rows, intervals = tuple(rows[i] for i in chosen), tuple(intervals[i] for i in chosen)
+    return Finished(tuple(infos), rows, intervals)
+
+
+def _named(named: NDArray[np.int64], released: Released, costed: CostedPlan) -> Finished:
+    """The keys of the cells that a series names; their counts are not told."""
+    question = costed.annotated.limited.question
+    known = key_columns(costed.annotated.limited.root, released)
+    infos, cells = [], []
+    for output in question.outputs:
+        if not any(ref.name.startswith("agg") for ref in refs(output.expr)):
+            infos.append(ColumnInfo(output.name, output.expr.facts.type, "key"))
+            cells.append(_listed(evaluate(output.expr, known, released.cells), named, output.expr.facts.type))
+    rows = tuple(zip(*cells))
+    return Finished(tuple(infos), rows, tuple((None,) * len(infos) for _ in rows))
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
     costed: CostedPlan
-    noisy: tuple[Noisy, ...]
+    released: Released
+    noisy: dict[int, Noisy]
 
     @property
     def cells(self) -> int:
-        return self.costed.annotated.limited.setting.cells
+        return self.released.cells
 
     def estimate(self, place: int, level: float) -> Estimate:
         limited = self.costed.annotated.limited
         call = limited.question.aggregates[place]
-        served = tuple(self.noisy[i] for i in limited.serves[place])
-        return BY_NAME[call.function].finish(served, call.argument, limited.setting, level)
+        served: tuple[Served, ...]
+        if place in self.released.places:
+            served = (self.released.places[place],)
+        else:
+            served = tuple(self.noisy[i] for i in limited.serves[place])
+        return BY_NAME[call.function].finish(served, call, limited.setting, level)
 
     def columns(self) -> dict[str, Column]:
         """Keys and aggregates under the names that outputs use."""
-        import numpy as np
-
         question = self.costed.annotated.limited.question
-        known = key_columns(question.keys, self.cells)
+        known = key_columns(self.costed.annotated.limited.root, self.released)
+        if not self.cells:
+            return known | {f"agg{i}": empty(BY_NAME[c.function].type(c)) for i, c in enumerate(question.aggregates)}
         for i, call in enumerate(question.aggregates):
             values = self.estimate(i, self.costed.level).value
-            kind = BY_NAME[call.function].type(call.argument)
-            values = np.rint(values).astype(np.int64) if kind is Type.INTEGER else values
-            known[f"agg{i}"] = Column(values, np.zeros(self.cells, dtype=bool))
+            known[f"agg{i}"] = typed(values, BY_NAME[call.function].type(call), call)
         return known
 
     def ends(self, expr: Expr, aggregated: list[str]) -> Ends | None:
         """The output's interval: each of its n aggregates held at 1 - (1 - level)/n, so that all hold together."""
-        if not aggregated:
+        if not aggregated or not self.cells:
             return None
         level = 1 - (1 - self.costed.level) / len(aggregated)
         known = {}
@@ -128,17 +151,18 @@ class _Work:
         return keep[question.offset : last]
 
 
-def _noisy(released: Released, costed: CostedPlan) -> tuple[Noisy, ...]:
+def _noisy(released: Released, costed: CostedPlan) -> dict[int, Noisy]:
     import numpy as np
 
     gaussian = costed.accounting == "zcdp"
-    found = []
-    for integers, measure, mechanism in zip(released, costed.measures, costed.mechanisms):
-        unit = measure.unit
+    found = {}
+    for i, integers in released.sums.items():
+        unit, mechanism = costed.measures[i].unit, costed.mechanisms[i]
+        assert isinstance(mechanism, Additive)
         values = integers.astype(np.float64) * float(unit.numerator) / float(unit.denominator)
         noise = Noise(_scale(mechanism) * float(unit), float(unit))
-        found.append(Noisy(values, float(unit), mechanism, noise, gaussian))
-    return tuple(found)
+        found[i] = Noisy(values, float(unit), mechanism, noise, gaussian)
+    return found
 
 
 def _scale(mechanism: Additive) -> float:
@@ -150,24 +174,6 @@ def _scale(mechanism: Additive) -> float:
             return math.sqrt(mechanism.sigma_squared)
         case _:
             return mechanism.stddev()
-
-
-def key_columns(keys: tuple[Key, ...], cells: int) -> dict[str, Column]:
-    """The value of every key in every cell, the last key running fastest."""
-    import numpy as np
-
-    if not keys:
-        return {}
-    places = np.unravel_index(np.arange(cells), [key.cells for key in keys])
-    known = {}
-    for n, (key, place) in enumerate(zip(keys, places)):
-        null = place == len(key.domain)
-        filler: Any = {Type.INTEGER: 0, Type.DOUBLE: 0.0, Type.BOOLEAN: False}.get(key.expr.facts.type)
-        values = np.empty(len(key.domain) + 1, dtype=dtype_of(key.expr.facts.type))
-        values[:-1] = list(key.domain)
-        values[-1] = filler
-        known[f"key{n}"] = Column(values[place], null)
-    return known
 
 
 def _argsort(order: Order, column: Column, keep: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -194,11 +200,13 @@ def _listed(column: Column, keep: NDArray[np.intp], kind: Type) -> list[Any]:
 def _bars(ends: Ends | None, column: Column, keep: NDArray[np.intp], kind: Type) -> list[Bar]:
     import numpy as np
 
-    if ends is None or not kind.numeric:
+    if ends is None or not (kind.numeric or kind in (Type.DATE, Type.TIMESTAMP)):
         return [None] * len(keep)
     low, high = ends.low[keep], ends.high[keep]
     known = np.isfinite(low) & np.isfinite(high) & ~column.null[keep]
-    if kind is Type.INTEGER:
-        low, high = np.where(known, low, 0).astype(np.int64), np.where(known, high, 0).astype(np.int64)
-    pairs: list[Bar] = list(zip(low.tolist(), high.tolist()))
+    if kind is not Type.DOUBLE:
+        low, high = np.where(known, np.floor(low), 0).astype(np.int64), np.where(known, np.ceil(high), 0).astype(np.int64)
+    pairs: list[Any] = list(zip(low.tolist(), high.tolist()))
+    if kind in (Type.DATE, Type.TIMESTAMP):
+        pairs = [tuple(from_number(Fraction(end), kind) for end in pair) for pair in pairs]
     return pairs if known.all() else [pair if ok else None for pair, ok in zip(pairs, known.tolist())]

@@ -8,11 +8,11 @@ from obverse.catalog.model import Catalog
 from obverse.core.bounds import Unbounded
 from obverse.core.errors import Refused
 from obverse.core.sensitivity import Stability
-from obverse.plan.aggregates import BY_NAME, EXPLAINED
+from obverse.plan.aggregates import BY_NAME
 from obverse.plan.aggregates.base import Setting
 from obverse.plan.facts import Facts
 from obverse.plan.measure import Measure
-from obverse.plan.nodes import Aggregate, Limit, Project, Shape, only_scan, scans
+from obverse.plan.nodes import Aggregate, Limit, Project, Relation, Shape, only_scan, scans
 from obverse.plan.question import AggregateCall, Question
 from obverse.plan.relations import facts_of
 
@@ -34,14 +34,20 @@ def limit(question: Question, catalog: Catalog) -> LimitedPlan:
     stability = facts.stability
     assert isinstance(stability, Stability)
     shape, rows = shape_of(stability, question, bool(question.keys))
-    bound = Limit(question.relation, shape, rows)
-    cells = Aggregate(Project(bound, question.keys, ())).cells
+    groups = 1 if shape in (Shape.ROW, Shape.ONE) else min(rows, stability.groups or rows, question.groups or rows)
+    bound = Limit(question.relation, shape, rows, groups)
+    empty = Aggregate(Project(bound, question.keys, (), question.sets))
+    _check_discovered(empty, shape, rows)
     scan = only_scan(question.relation)
     size = None if scan is None else catalog.tables[scan.table].size
-    setting = Setting(shape, rows, cells, catalog.neighbours, stability.always_present and not question.keys, size)
+    sure = stability.always_present and not question.keys
+    setting = Setting(
+        shape, rows, empty.cells, catalog.neighbours, sure, size, groups, len(empty.public.sets), bool(empty.discovered),
+        shape is not Shape.ROW or rows > 1 or stability.cap == 1,
+    )  # fmt: skip
     measures: list[Measure] = []
     serves = tuple(_places(call, setting, measures) for call in question.aggregates)
-    root = Aggregate(Project(bound, question.keys, tuple(measures)))
+    root = Aggregate(Project(bound, question.keys, tuple(measures), question.sets))
     return LimitedPlan(question, root, setting, facts, serves)
 
 
@@ -50,24 +56,36 @@ def shape_of(stability: Stability, question: Question, grouped: bool) -> tuple[S
     if not isinstance(stability.rows, Unbounded):
         return Shape.ROW, stability.rows
     if stability.cap is None:
-        tables = ", ".join(dict.fromkeys(scan.table for scan in scans(question.relation)))
-        raise Refused(
-            "limits_not_learned",
-            f"the limits of {tables} are 'auto' and have not been learned.",
-            why="how many rows a unit may have is itself private, so learning it costs budget and is the curator's act.",
-            fix="declare limits = { rows = ..., groups = ... } for the table in obverse.toml.",
-        )
+        raise not_learned(question.relation)
     if stability.cap == 1:
         return Shape.ONE, 1
     return (Shape.WEIGHTED if grouped else Shape.TOTAL), stability.cap
 
 
+def not_learned(relation: Relation) -> Refused:
+    tables = ", ".join(dict.fromkeys(scan.table for scan in scans(relation)))
+    return Refused(
+        "limits_not_learned",
+        f"the limits of {tables} are 'auto' and have not been learned.",
+        why="how many rows a unit may have is itself private, so learning it costs budget and is the curator's act.",
+        fix="the curator runs `obverse limits learn TABLE --epsilon E` once, or declares limits = { rows = ... }.",
+    )
+
+
+def _check_discovered(root: Aggregate, shape: Shape, rows: int) -> None:
+    if root.discovered and shape is Shape.ROW and rows > 1:
+        raise Refused(
+            "keys_not_public",
+            f"the values of {root.discovered[0].name} are not public, and rows that are units were multiplied.",
+            why="a row's copies have no key by which its groups could be limited.",
+            fix="declare `values` for the column in obverse.toml, or ask the table itself.",
+        )
+
+
 def _places(call: AggregateCall, setting: Setting, measures: list[Measure]) -> tuple[int, ...]:
     """Where the aggregate's measures stand; equal measures are shared."""
-    if call.function in EXPLAINED:
-        return ()
     try:
-        wanted = BY_NAME[call.function].measures(call.argument, setting)
+        wanted = BY_NAME[call.function].measures(call, setting)
     except Refused as refused:
         refused.message = f"{call.spoken}: {refused.message}"
         refused.span = refused.span or call.span

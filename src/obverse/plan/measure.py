@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -20,7 +21,11 @@ WEIGHT_BITS = 30  # precision of a unit's weight
 MAGNITUDE_MIN, MAGNITUDE_MAX = Fraction(1, 2**300), Fraction(2**300)  # so that sums of squares stay finite doubles
 SPARE_BITS = 36  # a weighted term with its fractional bits stays below 2**36
 
-TermKind = Literal["count", "sum", "squares"]
+LEAF_BITS = 16  # leaves of a tree of counts, at most
+BRANCHING = 16
+
+TermKind = Literal["count", "sum", "squares", "product", "tree", "choice", "distinct", "units"]
+SUMS: tuple[TermKind, ...] = ("count", "sum", "squares", "product")  # added up row by row
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +43,23 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
+class Leaves:
+    """A public grid of places: the number n of a value (days of a date, steps of a number) becomes (n - first) >> shift."""
+
+    first: int
+    shift: int
+    count: int
+    step: Fraction  # what one number is worth, before the shift
+    height: int  # of the tree over the leaves
+
+
+@dataclass(frozen=True, slots=True)
 class Term:
     """An integer per row, NULL where the argument is NULL, surely within [lo, hi].
 
     count: 1 per row whose argument is not NULL. sum: the argument on its grid, less the centre. squares: the square of
-    that, divided by 2**shift and rounded.
+    that, divided by 2**shift and rounded. product: that of two arguments. tree, choice: the argument's leaf, at which the
+    row counts as one. distinct: the argument itself, of which each value counts once. units: whether the unit is there.
     """
 
     kind: TermKind
@@ -52,6 +69,9 @@ class Term:
     unit: Fraction  # what one integer step is worth
     grid: Grid | None = None
     shift: int = 0
+    other: Expr | None = None  # the second argument of a product
+    other_grid: Grid | None = None
+    leaves: Leaves | None = None
 
     @property
     def magnitude(self) -> int:
@@ -60,6 +80,7 @@ class Term:
     @property
     def identity(self) -> str:
         argument = "*" if self.expr is None else canonical(self.expr)
+        argument += "" if self.other is None else f", {canonical(self.other)}"
         return f"{self.kind}({argument}; {self.lo}..{self.hi} x {self.unit})"
 
 
@@ -83,6 +104,16 @@ class Measure:
     @property
     def unit(self) -> Fraction:
         return self.term.unit / (1 << self.bits)
+
+    @property
+    def summed(self) -> bool:
+        """Whether the measure is a sum over rows, one integer per cell."""
+        return self.term.kind in SUMS
+
+    @property
+    def noised(self) -> bool:
+        """Whether each cell has one integer that gets additive noise."""
+        return self.term.kind not in ("tree", "choice")
 
     @property
     def proven(self) -> Sensitivity:
@@ -127,13 +158,17 @@ def bounded(expr: Expr) -> Interval:
     """The argument's bounds, or a refusal that says how to give them."""
     bounds = number_bounds(expr.facts) if expr.facts.type.numeric else None
     if bounds is None or not (bounds.magnitude == 0 or MAGNITUDE_MIN <= bounds.magnitude <= MAGNITUDE_MAX):
-        raise Refused(
-            "no_bounds",
-            "this needs a number with known bounds, and none can be derived for it.",
-            why="noise must be scaled to the largest share that one unit can have.",
-            fix="declare bounds for the column in obverse.toml, or write CLAMP(x, lo, hi).",
-        )
+        raise no_bounds()
     return bounds
+
+
+def no_bounds() -> Refused:
+    return Refused(
+        "no_bounds",
+        "this needs a number with known bounds, and none can be derived for it.",
+        why="noise must be scaled to the largest share that one unit can have.",
+        fix="declare bounds for the column in obverse.toml, or write CLAMP(x, lo, hi).",
+    )
 
 
 def _default_exponent(bounds: Interval) -> int:
@@ -160,6 +195,52 @@ def square_term(expr: Expr, rows: int) -> Term:
     half = (1 << shift) >> 1
     highest = (largest * largest + half) >> shift
     return Term("squares", expr, 0, highest, grid.step**2 * 2**shift, grid, shift)
+
+
+def product_term(x: Expr, y: Expr, rows: int) -> Term:
+    """The product of two centred arguments, on a coarser grid; NULL where either is."""
+    a, b = grid_of(x, rows, centred=True), grid_of(y, rows, centred=True)
+    largest = _reach(a) * _reach(b)
+    shift = max(0, log2_ceil(largest * rows) - TERM_BITS + 1)
+    half = (1 << shift) >> 1
+    highest = (largest + half) >> shift
+    return Term("product", x, -highest, highest, a.step * b.step * 2**shift, a, shift, y, b)
+
+
+def _reach(grid: Grid) -> int:
+    return max(abs(grid.first - grid.centre), abs(grid.last - grid.centre), 1)
+
+
+def tree_term(expr: Expr) -> Term:
+    """The argument's leaf on a grid of at most 2**16 places: the declared grid where it has no more."""
+    bounds = ordered_bounds(expr)
+    step = expr.facts.step if expr.facts.type.numeric else Fraction(1)
+    if step is None or step == 0:
+        step = bounds.spread / (1 << LEAF_BITS) if bounds.spread else Fraction(1)
+        step = Fraction(2) ** log2_ceil(step)
+    step *= Fraction(2) ** max(0, log2_ceil(max(bounds.magnitude / step, Fraction(1))) - TERM_BITS + 1)
+    first, last = math.floor(bounds.lo / step), math.ceil(bounds.hi / step)
+    shift = max(0, (last - first).bit_length() - LEAF_BITS)
+    count = ((last - first) >> shift) + 1
+    height = 1
+    while BRANCHING**height < count:
+        height += 1
+    return Term("tree", expr, 0, 1, Fraction(1), leaves=Leaves(first, shift, count, step, height))
+
+
+def choice_term(expr: Expr, values: int) -> Term:
+    """The place of the argument among public values."""
+    return Term("choice", expr, 0, 1, Fraction(1), leaves=Leaves(0, 0, values, Fraction(1), 1))
+
+
+def ordered_bounds(expr: Expr) -> Interval:
+    """Bounds of a number, or of a date or timestamp as its integer."""
+    if expr.facts.type.numeric:
+        return bounded(expr)
+    bounds = number_bounds(expr.facts)
+    if bounds is None:
+        raise no_bounds()
+    return bounds
 
 
 def unit_range(measure: Measure, rows: int) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from enum import Enum
@@ -122,20 +123,49 @@ class Limit:
     child: Relation
     shape: Shape
     rows: int
+    groups: int = 1  # keys, or different values, that a unit may bring where it must choose
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One grouping key: an expression over a finite public domain, read as an index into it."""
+    """One grouping key: an expression over a finite public domain, read as an index into it; or one that is discovered."""
 
     name: str
     expr: Expr
-    domain: tuple[Value, ...]
+    domain: tuple[Value, ...] | None  # None: which values there are is private, and released above a threshold
     null_cell: bool  # NULL is one more cell, the last
 
     @property
+    def listed(self) -> tuple[Value, ...]:
+        assert self.domain is not None
+        return self.domain
+
+    @property
     def cells(self) -> int:
-        return len(self.domain) + self.null_cell
+        return len(self.listed) + self.null_cell
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The public cells of a question: one block for each grouping set, in each the product of its keys.
+
+    `keys` are the public ones; a set holds places in it. Without ROLLUP and the like there is one set, of all keys.
+    """
+
+    keys: tuple[Key, ...]
+    sets: tuple[tuple[int, ...], ...]
+
+    def size(self, chosen: tuple[int, ...]) -> int:
+        return math.prod(self.keys[i].cells for i in chosen)
+
+    @property
+    def count(self) -> int:
+        return sum(self.size(chosen) for chosen in self.sets)
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """Where each set's block begins."""
+        return tuple(itertools.accumulate((self.size(chosen) for chosen in self.sets), initial=0))[:-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +175,7 @@ class Project:
     child: Limit
     keys: tuple[Key, ...]
     measures: tuple[Measure, ...]
+    sets: tuple[tuple[int, ...], ...] = ()  # grouping sets, as places among the keys; none: one set of all
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +185,18 @@ class Aggregate:
     child: Project
 
     @property
+    def public(self) -> Cells:
+        keys = tuple(key for key in self.child.keys if key.domain is not None)
+        return Cells(keys, self.child.sets or (tuple(range(len(keys))),))
+
+    @property
+    def discovered(self) -> tuple[Key, ...]:
+        return tuple(key for key in self.child.keys if key.domain is None)
+
+    @property
     def cells(self) -> int:
-        return math.prod(key.cells for key in self.child.keys)
+        """Public cells; each discovered key has as many."""
+        return self.public.count
 
 
 Relation = Scan | Filter | Map | Join | Union | Reduce | Mark | Trim

@@ -15,6 +15,7 @@ from obverse.plan.functions.base import always_null
 from obverse.plan.measure import Grid, Term
 
 TEXT_MAX = 200_000
+FEW = 8  # texts that are compared one by one; more are looked up
 FIRST_DAY, LAST_DAY = "0001-01-01", "9999-12-31"
 
 
@@ -53,6 +54,8 @@ def enforced(column: Column, d: DuckDB) -> str:
             inside = f"CASE WHEN {raw} BETWEEN {low} AND {high} THEN {raw}"
             text = f"{inside} WHEN {finite}{raw} < {low} THEN {low} WHEN {finite}{raw} > {high} THEN {high} END"
             return f"COALESCE({text}, {low})" if not column.nullable else f"({text})"
+        case Categories(values) if column.type is Type.TEXT and len(values) > FEW:
+            return d.listed_text(raw, values)
         case Categories(values):
             members = ", ".join(d.literal(v, column.type) for v in values)
             return f"(CASE WHEN {raw} IN ({members}) THEN {raw} END)" if members else d.literal(None, column.type)
@@ -95,6 +98,47 @@ def term(term: Term, value: str | None, d: DuckDB, *, is_raw: bool) -> str:
     half = (1 << term.shift) >> 1
     square = f"CAST({text} AS BIGINT) * CAST({text} AS BIGINT)"
     return f"(({square} + CAST({half} AS BIGINT)) >> {term.shift})" if term.shift else f"({square})"
+
+
+def product(term: Term, x: str, y: str, d: DuckDB) -> str:
+    """The product of two centred arguments; NULL where either is."""
+    assert term.expr is not None
+    assert term.other is not None
+    assert term.grid is not None
+    assert term.other_grid is not None
+    parts = []
+    for grid, value, expr in ((term.grid, x, term.expr), (term.other_grid, y, term.other)):
+        text = _on_grid(grid, value, d, whole=expr.facts.type is Type.INTEGER, finite=False)
+        parts.append(f"(CAST({text} AS BIGINT) - {d.literal(grid.centre, Type.INTEGER)})")
+    half = (1 << term.shift) >> 1
+    product = f"({parts[0]} * {parts[1]})"
+    if not term.shift:
+        return product
+    size = d.whole_quotient(f"(ABS{product} + CAST({half} AS BIGINT))", str(1 << term.shift))
+    return f"(CASE WHEN {product} < 0 THEN -{size} ELSE {size} END)"
+
+
+def leaf(term: Term, value: str, d: DuckDB) -> str:
+    """The leaf of a value on the tree's grid; NULL where it is NULL."""
+    assert term.expr is not None
+    assert term.leaves is not None
+    leaves, kind = term.leaves, term.expr.facts.type
+    match kind:
+        case Type.DATE:
+            number = d.days(value)
+        case Type.TIMESTAMP:
+            number = d.micros(value)
+        case Type.INTEGER if leaves.step == 1:
+            number = value
+        case _:
+            scaled = value if kind is Type.DOUBLE else d.cast(value, Type.DOUBLE)
+            factor, divisor = float(leaves.step.denominator), float(leaves.step.numerator)
+            scaled += f" * {d.literal(factor, Type.DOUBLE)}" if factor != 1.0 else ""
+            scaled += f" / {d.literal(divisor, Type.DOUBLE)}" if divisor != 1.0 else ""
+            number = d.round_to_integer(scaled, small=False)
+    shifted = f"(({number} - CAST({leaves.first} AS BIGINT)) >> {leaves.shift})"
+    inside = f"LEAST(GREATEST({shifted}, 0), {leaves.count - 1})"
+    return f"CASE WHEN {value} IS NULL THEN NULL ELSE {inside} END"
 
 
 def _on_grid(grid: Grid, value: str, d: DuckDB, *, whole: bool, finite: bool) -> str:

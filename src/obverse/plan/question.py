@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from obverse.core.errors import Span
 from obverse.core.types import Type, Value
@@ -19,10 +20,15 @@ class AggregateCall:
     spoken: str
     parameter: Value = None
     span: Span | None = None
+    second: Expr | None = None  # of an aggregate of two arguments
+
+    @property
+    def arguments(self) -> tuple[Expr, ...]:
+        return tuple(expr for expr in (self.argument, self.second) if expr is not None)
 
     @property
     def identity(self) -> str:
-        argument = "*" if self.argument is None else canonical(self.argument)
+        argument = ", ".join(canonical(expr) for expr in self.arguments) or "*"
         return f"{self.function}({argument}{'' if self.parameter is None else f', {self.parameter!r}'})"
 
 
@@ -56,6 +62,17 @@ class Question:
     limit: int | None = None
     offset: int = 0
     now: str | None = None  # the frozen clock, where the question reads it
+    sets: tuple[tuple[int, ...], ...] = ()  # grouping sets, as places among the keys; none: one set of all
+    distinct: bool = False  # rows of the answer that are alike are told once
+    groups: int | None = None  # keys that a unit brings, where the question says fewer than the tables do
+    least_units: int = 1  # a discovered key of fewer units is never told
+    epsilon: Fraction | None = None  # the price, where the question says it
+    delta: Fraction | None = None
+
+    @property
+    def listing(self) -> bool:
+        """Whether only public keys are asked for: nothing private is read."""
+        return not self.aggregates and all(key.domain is not None for key in self.keys)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ def relation_text(relation: Relation) -> str:
             return "union all\n" + "\n".join(_inner(child) for child in children)
         case Reduce(child, keys, folds):
             found = [f"{f.name}: {f.kind}({'*' if f.expr is None else canonical(f.expr)}) up to {f.rows} rows" for f in folds]
-            return f"{relation_text(child)}\nper unit and {_named(keys)}: {', '.join(found) or 'one row'}"
+            also = f" and {_named(keys)}" if keys else ""
+            return f"{relation_text(child)}\nper unit{also}: {', '.join(found) or 'one row'}"
         case Mark(left, right, on, name, unknown):
             pairs = " and ".join(f"{canonical(a)} = {canonical(b)}" for a, b in on)
             word = "in" if unknown else "exists"

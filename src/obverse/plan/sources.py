@@ -11,10 +11,11 @@ from obverse.core.errors import invariant
 from obverse.core.types import Type
 from obverse.plan import print as printing
 from obverse.plan.dialects.duckdb import DuckDB
-from obverse.plan.expressions import Expr, refs
+from obverse.plan.expressions import Expr, key_named
 from obverse.plan.measure import bounded
 from obverse.plan.nodes import Filter, Fold, Join, JoinKind, Map, Mark, Reduce, Relation, Scan, Trim, Union
-from obverse.plan.relations import facts_of, names
+from obverse.plan.relations import facts_of, names, unit_key
+from obverse.plan.rules.join import equated
 from obverse.plan.rules.reduce import fold_range, sum_type
 
 Columns = Mapping[str, str]
@@ -68,10 +69,11 @@ class Sources:
         where = f" WHERE {' AND '.join(found)}" if found else ""
         return Source(f"(SELECT * FROM {inner.sql} AS s{where})", inner.columns, inner.keyed)
 
-    def scanned(self, scan: Scan, bare: tuple[str, ...] = ()) -> Source:
+    def scanned(self, scan: Scan, bare: tuple[str, ...] = (), raw_only: frozenset[str] = frozenset()) -> Source:
         """The table with every column that the plan reads enforced to its declaration; rows without a unit left out.
 
-        Columns in `bare` are there once more as they lie, named with an r in front, for terms that clamp by themselves.
+        Columns in `bare` are there once more as they lie, named with an r in front, for terms that clamp by themselves;
+        those in `raw_only` are there in that form alone.
         """
         table = self.catalog.tables[scan.table]
         columns = named(scan.columns)
@@ -79,7 +81,8 @@ class Sources:
         if not table.public:
             source, unit = unit_source(table, self.catalog, self.d)
         parts = [f"{unit} AS u"] if unit is not None else []
-        parts += [f"{printing.enforced(table.columns[c], self.d)} AS {alias}" for c, alias in columns.items()]
+        enforced = {c: alias for c, alias in columns.items() if c not in raw_only}
+        parts += [f"{printing.enforced(table.columns[c], self.d)} AS {alias}" for c, alias in enforced.items()]
         parts += [f"{printing.raw_column(table.columns[c], self.d)} AS r{columns[c]}" for c in bare]
         there = f" WHERE {unit} IS NOT NULL" if unit is not None else ""
         return Source(f"(SELECT {', '.join(parts) or '1 AS one'} FROM {source}{there})", columns, unit is not None)
@@ -109,7 +112,7 @@ class Sources:
 
     def few(self, right: Source, join: Join) -> str:
         """A public side with at most the counted number of rows for each value that it is joined on."""
-        joined_on = [alias for name, alias in right.columns.items() if any(_mentions(term, name) for term in join.on)]
+        joined_on = dict.fromkeys(right.columns[ref.name] for ref in equated(join.on, right.columns))
         order = ", ".join(right.columns.values())
         rank = f"row_number() OVER (PARTITION BY {', '.join(joined_on)} ORDER BY {order})"
         return f"(SELECT * FROM (SELECT *, {rank} AS place FROM {right.sql} AS f) AS p WHERE place <= {join.copies})"
@@ -131,13 +134,19 @@ class Sources:
         inner = self(node.child)
         aliases = named(tuple(name for name, _ in node.keys) + tuple(fold.name for fold in node.folds))
         unit = ["u"] if inner.keyed else []
-        keys = [f"{printing.expression(expr, inner.columns, self.d)} AS k{i}" for i, (_, expr) in enumerate(node.keys)]
+        keys = [f"{self.key_value(expr, inner.columns)} AS k{i}" for i, (_, expr) in enumerate(node.keys)]
         source = f"(SELECT *, {', '.join(keys)} FROM {inner.sql} AS i)" if keys else inner.sql
-        parts = unit + [f"k{i} AS {aliases[name]}" for i, (name, _) in enumerate(node.keys)]
+        own = [inner.keyed and key_named(expr) == unit_key(self.catalog) for _, expr in node.keys]
+        parts = unit + [f"{f'MAX(k{i})' if own[i] else f'k{i}'} AS {aliases[name]}" for i, (name, _) in enumerate(node.keys)]
         parts += [f"{self.fold(fold, inner.columns)} AS {aliases[fold.name]}" for fold in node.folds]
-        groups = ", ".join(unit + [f"k{i}" for i in range(len(node.keys))])
+        groups = ", ".join(unit + [f"k{i}" for i in range(len(node.keys)) if not own[i]])
         grouped = f" GROUP BY {groups}" if groups else ""
         return Source(f"(SELECT {', '.join(parts) or '1 AS one'} FROM {source} AS g{grouped})", aliases, inner.keyed)
+
+    def key_value(self, expr: Expr, columns: Columns) -> str:
+        """A value to group by: of the two zeros of doubles, which are equal, one."""
+        text = printing.expression(expr, columns, self.d)
+        return one_zero(text, self.d) if expr.facts.type is Type.DOUBLE else text
 
     def fold(self, fold: Fold, columns: Columns) -> str:
         """One aggregate within a unit, in integers where it adds up."""
@@ -195,8 +204,9 @@ class Sources:
         inner = self(child)
         invariant(inner.keyed, "rows of a unit are told by its key")
         values = ["u", *inner.columns.values()]
+        order = ", ".join(["h", *inner.columns.values()])
         hashed = f"(SELECT *, {self.d.keyed_hash(self.key, values)} AS h FROM {inner.sql} AS a)"
-        ranked = f"(SELECT *, row_number() OVER (PARTITION BY u ORDER BY h) AS place FROM {hashed} AS b)"
+        ranked = f"(SELECT *, row_number() OVER (PARTITION BY u ORDER BY {order}) AS place FROM {hashed} AS b)"
         return Source(f"(SELECT * FROM {ranked} AS t WHERE place <= {rows})", inner.columns, True)
 
 
@@ -204,16 +214,18 @@ def named(order: tuple[str, ...]) -> dict[str, str]:
     return {name: f"c{i}" for i, name in enumerate(order)}
 
 
-def _mentions(term: Expr, name: str) -> bool:
-    return any(ref.name == name for ref in refs(term))
+def one_zero(text: str, d: DuckDB) -> str:
+    """A double with its zero unsigned: which of two equal values stands for a group must not depend on the rows' order."""
+    return f"(CASE WHEN {text} = 0 THEN {d.literal(0.0, Type.DOUBLE)} ELSE {text} END)"
 
 
-def listed(table: Table, columns: Columns) -> list[str]:
-    """Rows are left out where a column that may not be NULL is outside its public list."""
+def listed(table: Table, columns: Columns, looked_up: frozenset[str] = frozenset()) -> list[str]:
+    """Rows are left out where a column that may not be NULL is outside its public list; keys that are looked up tell so."""
     return [
         f"{alias} IS NOT NULL"
         for name, alias in columns.items()
-        if not table.columns[name].nullable and isinstance(table.columns[name].bounds, Categories)
+        if name not in looked_up
+        and not table.columns[name].nullable and isinstance(table.columns[name].bounds, Categories)
     ]
 
 

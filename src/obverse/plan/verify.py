@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from obverse.accounting.pure import total as pure_total
+from obverse.accounting.zcdp import total as zcdp_total
 from obverse.core.errors import invariant
-from obverse.core.loss import PureLoss, ZcdpLoss
-from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
+from obverse.core.loss import ApproxLoss, Composed, PureLoss, ZcdpLoss
+from obverse.core.units import Neighbours
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
-from obverse.plan.allocate import SCALE_MAX, CostedPlan
+from obverse.mechanisms.exponential import Exponential
+from obverse.mechanisms.sparse_vector import SparseVector
+from obverse.plan.allocate import SCALE_MAX, CostedPlan, charge_of
 from obverse.plan.measure import SPARE_BITS, TERM_BITS, WEIGHT_BITS
 from obverse.plan.nodes import Shape
 
@@ -16,7 +20,9 @@ from obverse.plan.nodes import Shape
 def verify(costed: CostedPlan) -> None:
     """Raise unless the plan's noise, derived anew from its measures, costs at most its price."""
     annotated = costed.annotated
-    invariant(len(costed.mechanisms) == len(costed.measures) > 0, "a mechanism for each measure")
+    if costed.series is None:
+        invariant(len(costed.mechanisms) == len(costed.measures), "a mechanism for each measure")
+    invariant(bool(costed.measures) or costed.threshold is not None, "something is released")
     for measure in costed.measures:
         invariant(measure.term.lo <= measure.term.hi, "a term's range")
         invariant(measure.term.magnitude * annotated.limited.setting.rows <= 1 << TERM_BITS, "a term's bits")
@@ -24,26 +30,45 @@ def verify(costed: CostedPlan) -> None:
         invariant(measure.bits <= WEIGHT_BITS, "a weight's bits")
         if annotated.limited.setting.shape in (Shape.ROW, Shape.ONE):
             invariant(measure.bits == 0, "nothing is rounded where units are rows")
-    _covers(costed)
+    if costed.series is None:
+        _covers(costed)
+    else:
+        _covers_series(costed, costed.series)
+
+
+def _covers_series(costed: CostedPlan, series: SparseVector) -> None:
+    """One count, whose moves the mechanism knows, at its own price."""
+    (measure,) = costed.measures
+    setting = costed.annotated.limited.setting
+    invariant(not costed.mechanisms and costed.threshold is None, "a series releases names alone")
+    invariant(measure.term.kind == "count" and measure.proven.linf <= series.sensitivity, "a series knows how far counts move")
+    invariant(not series.monotone or setting.neighbours is Neighbours.ADD_REMOVE, "counts move one way")
+    invariant(costed.loss == PureLoss(series.epsilon), "noise covers the price")
 
 
 def _covers(costed: CostedPlan) -> None:
-    joint = costed.annotated.joint
-    total = Fraction(0)
+    """The sums together cost what the dearest of them says; every other part costs by itself."""
+    annotated, pure = costed.annotated, costed.accounting == "pure"
+    sums, total = Fraction(0), Fraction(0)
     for measure, mechanism in zip(costed.measures, costed.mechanisms):
-        linf = measure.proven.linf
-        match mechanism:
-            case DiscreteLaplace():
-                invariant(mechanism.scale <= 2 * SCALE_MAX, "noise that can be drawn exactly")
-                total = max(total, linf * joint.l1 / mechanism.scale)
-            case DiscreteGaussian():
-                total = max(total, linf**2 * joint.l2_squared / (2 * mechanism.sigma_squared))
-            case _:
-                invariant(False, "a mechanism whose loss is known here")
-    match costed.loss:
-        case PureLoss(epsilon):
-            invariant(total <= epsilon, "noise covers the price")
-        case ZcdpLoss(rho):
-            invariant(total <= rho, "noise covers the price")
-        case _:
-            invariant(False, "a loss that is known here")
+        if isinstance(mechanism, DiscreteLaplace):
+            invariant(mechanism.scale <= 2 * SCALE_MAX, "noise that can be drawn exactly")
+        invariant(isinstance(mechanism, Exponential) == (measure.term.kind == "choice"), "a choice is made, not added to")
+        charge = charge_of(mechanism, measure, annotated)
+        if isinstance(mechanism, Exponential) and not pure:
+            charge = charge**2 / 8
+        if measure.noised:
+            sums = max(sums, charge)
+        else:
+            total += charge
+    total += sums
+    invariant((costed.threshold is not None) == annotated.limited.setting.discovered, "discovered keys have a threshold")
+    delta = Fraction(0)
+    if costed.threshold is not None:
+        invariant(costed.threshold.groups == annotated.limited.root.child.child.groups, "the threshold knows the groups")
+        total += costed.threshold.epsilon if pure else costed.threshold.epsilon**2 / 2
+        delta = costed.threshold.delta
+    kinds = (ApproxLoss, Composed) if costed.threshold is not None else (PureLoss, ZcdpLoss)
+    invariant(isinstance(costed.loss, kinds), "a loss that is known here")
+    charged = pure_total(costed.loss) if pure else zcdp_total(costed.loss)
+    invariant(total <= charged[0] and delta <= charged[1], "noise covers the price")

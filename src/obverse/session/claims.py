@@ -28,7 +28,7 @@ def claim_of(costed: CostedPlan, catalog: Catalog, budget: Budget, receipt: str,
         neighbours=catalog.neighbours.value,
         epsilon=epsilon,
         delta=delta,
-        mechanisms=tuple(sorted({m.name for m in costed.mechanisms})),
+        mechanisms=tuple(sorted({m.name for m in (*costed.mechanisms, costed.threshold, costed.series) if m is not None})),
         limits=limits_words(costed),
         bias=bias_words(costed),
         belief=believed,
@@ -88,9 +88,10 @@ def bias_words(costed: CostedPlan) -> str:
     """What bounding may have cost, apart from noise: not part of the interval."""
     setting = costed.annotated.limited.setting
     clipped = "values outside the declared bounds count as the nearest bound"
+    learned = f"; {costed.bias}" if costed.bias else ""
     if setting.shape in (Shape.ROW, Shape.ONE):
-        return f"{clipped}; the noise interval does not include this"
+        return f"{clipped}{learned}; the noise interval does not include this"
     return (
-        f"units with more than {setting.rows} rows count less than in full, and {clipped}; "
+        f"units with more than {setting.rows} rows count less than in full, and {clipped}{learned}; "
         "the noise interval does not include this"
     )

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from obverse.catalog.model import Catalog
-from obverse.core.errors import Refused
 from obverse.core.loss import Loss
 from obverse.core.numbers import up
 from obverse.plan.answer import Price, Remaining
-from obverse.plan.explain import joint_l1, measures_json, plan_text, sensitivities_json
+from obverse.plan.explain import joint_l1, measures_json, plan_text
+from obverse.plan.learned import Learned
 from obverse.plan.question import PublicQuestion, Question
 from obverse.plan.shown_relation import relation_text
-from obverse.session.planning import Wish, annotated, plan
+from obverse.session.planning import Wish, plan
 
 Priced = Callable[[Loss, Fraction, Fraction], tuple[Price, Remaining]]
 
@@ -49,26 +49,17 @@ class Explained:
         }
 
 
-def explain_public(question: PublicQuestion) -> Explained:
+def explain_public(question: PublicQuestion | Question) -> Explained:
     free = Price("0", "0", 0.0, False)
-    note = "only public tables are read: exact and free"
+    note = "only public tables and public keys are read: exact and free"
     return Explained((), None, 1.0, free, None, f"{relation_text(question.relation)} (public)", "", True, note)
 
 
-def explain_question(text: str, question: Question, catalog: Catalog, wish: Wish, priced: Priced) -> Explained:
-    """Explain a private question; one that only has a global sensitivity is explained too, without a price."""
-    try:
-        planned = plan(text, question, catalog, wish)
-    except Refused as refused:
-        if refused.code != "aggregate_not_private":
-            raise
-        known = annotated(question, catalog)
-        if not known.explained:
-            raise
-        nothing = Price("0", "0", 0.0, False)
-        return Explained(
-            tuple(sensitivities_json(known)), None, wish.confidence, nothing, None, plan_text(known), "", False, refused.message
-        )
+def explain_question(
+    text: str, question: Question, catalog: Catalog, wish: Wish, priced: Priced, learned: Mapping[str, Learned] | None = None
+) -> Explained:
+    """Explain a private question: what it would cost, and how wrong it would be."""
+    planned = plan(text, question, catalog, wish, learned=learned)
     costed = planned.costed
     price, remaining = priced(costed.loss, costed.epsilon, costed.delta)
     measures = tuple(measures_json(costed))

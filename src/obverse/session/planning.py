@@ -6,6 +6,7 @@ import datetime as dt
 import hashlib
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -14,14 +15,19 @@ from obverse.catalog import parameters
 from obverse.catalog.model import Catalog
 from obverse.core.errors import Refused
 from obverse.core.ledger import Fingerprint
+from obverse.core.numbers import exact
+from obverse.mechanisms.base import Additive
 from obverse.plan.allocate import LEVEL, CostedPlan, allocate
 from obverse.plan.annotate import AnnotatedPlan, annotate
 from obverse.plan.emit import emit
 from obverse.plan.explain import canonical_question
 from obverse.plan.expressions import Ref
+from obverse.plan.learned import Learned
 from obverse.plan.limit import limit
 from obverse.plan.question import PublicQuestion, Question
+from obverse.plan.series import series
 from obverse.plan.verify import verify
+from obverse.session.learning import bias_words, with_chosen
 from obverse.sql.resolve import resolve
 
 Number = int | float | Fraction
@@ -35,6 +41,8 @@ class Wish:
     delta: Number | None = None
     within: Number | None = None
     confidence: float = LEVEL
+    above: Number | None = None  # name the first counts that pass this, instead of telling all
+    first: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,25 +63,46 @@ def annotated(question: Question, catalog: Catalog) -> AnnotatedPlan:
     return annotate(limit(question, catalog))
 
 
-def plan(text: str, question: Question, catalog: Catalog, wish: Wish) -> Planned:
-    """Price the question as wished and print its engine text. Touches no data."""
+def plan(
+    text: str, question: Question, catalog: Catalog, wish: Wish, key: str = "", learned: Mapping[str, Learned] | None = None
+) -> Planned:
+    """Price the question as wished and print its engine text. Touches no data. `key`: of the hash that chooses rows."""
     try:
+        bias = ""
+        if learned:
+            draft = price(annotated(question, catalog), catalog, replace(wish, within=None))
+            catalog = with_chosen(question, catalog, learned, draft)
+            question = _again(text, question, catalog)
+            bias = bias_words(question, catalog, learned)
         known = annotated(question, catalog)
         costed = price(known, catalog, wish)
+        costed = replace(costed, bias="; ".join(said for said in (costed.bias, bias) if said))
         verify(costed)
-        return Planned(text, question, costed, emit(known.limited.root, catalog, catalog.engine.get("kind", "duckdb")))
+        return Planned(text, question, costed, emit(known.limited.root, catalog, catalog.engine.get("kind", "duckdb"), key))
     except Refused as refused:
         refused.located(text)
         raise
 
 
+def _again(text: str, question: Question, catalog: Catalog) -> Question:
+    """The question read under the caps that were chosen for it, which its facts then know."""
+    found = read(text, catalog, dt.datetime.fromisoformat(question.now) if question.now else dt.datetime(1970, 1, 1))
+    return found if isinstance(found, Question) else question
+
+
 def price(known: AnnotatedPlan, catalog: Catalog, wish: Wish) -> CostedPlan:
     """The plan with noise, by epsilon or by error."""
+    wish = said(known.limited.question, wish)
     if wish.epsilon is not None and wish.within is not None:
         raise Refused("bad_parameter", "a question is priced by epsilon or by error, not both.", fix="Give one of them.")
     if isinstance(wish.confidence, bool) or not isinstance(wish.confidence, (int, float)) or not 0 < wish.confidence < 1:
         raise Refused("bad_parameter", "a confidence lies between 0 and 1.", fix="Write 0.95.")
     delta = parameters.delta(wish.delta) if wish.delta is not None else catalog.delta
+    if wish.above is not None:
+        if wish.within is not None:
+            raise Refused("bad_parameter", "a series is priced by epsilon.", fix="Leave --within out.")
+        epsilon = parameters.epsilon(wish.epsilon) if wish.epsilon is not None else catalog.epsilon
+        return series(known, epsilon, catalog.accounting, exact(wish.above), wish.first, wish.confidence)
     if wish.within is None:
         epsilon = parameters.epsilon(wish.epsilon) if wish.epsilon is not None else catalog.epsilon
         return replace(allocate(known, epsilon, delta, catalog.accounting), level=wish.confidence)
@@ -92,10 +121,26 @@ def price(known: AnnotatedPlan, catalog: Catalog, wish: Wish) -> CostedPlan:
     return replace(allocate(known, epsilon, delta, catalog.accounting), level=wish.confidence)
 
 
+def said(question: Question, wish: Wish) -> Wish:
+    """The wish with the price that the question itself says; two that differ are refused."""
+    for name, given, asked in (("epsilon", question.epsilon, wish.epsilon), ("delta", question.delta, wish.delta)):
+        if given is not None and asked is not None and exact(asked) != given:
+            raise Refused(
+                "bad_parameter",
+                f"the question says another {name} than it is asked with.",
+                why="a question has one price.",
+                fix=f"leave {name} out of OPTIONS, or out of the call.",
+            )
+    if question.epsilon is not None:
+        wish = replace(wish, epsilon=question.epsilon)
+    return wish if question.delta is None else replace(wish, delta=question.delta)
+
+
 def widest(costed: CostedPlan) -> float:
     """The largest half-width of a noised measure, with the rounding of whole numbers."""
     widths = []
     for measure, mechanism in zip(costed.measures, costed.mechanisms):
+        assert isinstance(mechanism, Additive)
         rounding = 1.0 if measure.bits else 0.0
         widths.append(float(mechanism.interval(costed.level)) * float(measure.unit) + rounding)
     return max(widths)
@@ -107,7 +152,8 @@ def _data_free_error(known: AnnotatedPlan) -> None:
     for output in limited.question.outputs:
         simple = isinstance(output.expr, Ref)
         if simple and output.expr.name.startswith("agg"):  # type: ignore[union-attr]
-            simple = len(limited.serves[int(output.expr.name[3:])]) == 1  # type: ignore[union-attr]
+            served = limited.serves[int(output.expr.name[3:])]  # type: ignore[union-attr]
+            simple = len(served) == 1 and known.measures[served[0]].noised
         if not simple:
             raise Refused(
                 "error_depends_on_data",
@@ -117,17 +163,20 @@ def _data_free_error(known: AnnotatedPlan) -> None:
             )
 
 
-def fingerprint(planned: tuple[Planned, ...], catalog: Catalog, version: str, batch: str = "") -> Fingerprint:
-    """Canonical plan + catalog + where its rows lie + data version + price."""
+def fingerprint(
+    planned: tuple[Planned, ...], catalog: Catalog, version: str, batch: str = "", facts: str | None = None
+) -> Fingerprint:
+    """Canonical plan + catalog (`facts`, where they are known) + where its rows lie + data version + price."""
     places = [repr((t.name, os.path.realpath(t.source.path or ""), t.source.table)) for t in catalog.tables.values()]
-    lines = [catalog.fingerprint(), *sorted(places), version, batch]
+    lines = [facts or catalog.fingerprint(), *sorted(places), version, batch]
     for one in planned:
         costed = one.costed
         lines += [
-            canonical_question(one.question),
+            canonical_question(one.question) + (f"\nleast {least}" if (least := one.question.least_units) > 1 else ""),
             str(costed.epsilon),
             str(costed.delta),
             costed.accounting,
             repr(costed.level),
+            repr(costed.series),
         ]
     return Fingerprint(hashlib.sha256("\x1e".join(lines).encode()).hexdigest())

@@ -12,7 +12,7 @@ from obverse.core.types import Type
 from obverse.plan.expressions import Call, Expr, Ref, key_named, refs
 from obverse.plan.functions import call
 from obverse.plan.nodes import Fold, Join, JoinKind, Reduce, Relation, Trim
-from obverse.plan.relations import facts_of, names, unit_key
+from obverse.plan.relations import facts_of, names, reads, unit_key
 from obverse.plan.rules.filter import conjuncts
 from obverse.plan.rules.join import partners
 from obverse.sql.literals import coerce
@@ -46,7 +46,8 @@ class Joins:
             left, right = right, left
         joined = self.joined(left, right, kind, on, node)
         found = Named(joined, facts_of(joined, self.catalog), both.scopes)
-        return replace(found, merged={**left.merged, **right.merged, **{n: _anew(e, found) for n, e in merged.items()}})
+        merged = {**left.merged, **right.merged, **merged}
+        return replace(found, merged={n: _anew(e, found) for n, e in merged.items()})
 
     def kind(self, node: exp.Join) -> tuple[JoinKind, bool]:
         side, word = str(node.args.get("side") or "").upper(), str(node.args.get("kind") or "").upper()
@@ -107,16 +108,25 @@ class Joins:
         if many is None or many > COPIES_MAX:
             raise refuse("fanout", node, f"joining {right.spoken} on values that repeat")
         counted = not isinstance(left.stability.rows, Unbounded)
+        if left.stability.keyed and left.stability.rows != left.stability.cap:
+            counted = False  # rows with a key are limited by it
         return Join(left.relation, right.relation, kind, on, max(1, many) if counted else None)
 
     def with_private(self, left: Named, right: Named, kind: JoinKind, on: tuple[Expr, ...], node: exp.Join) -> Relation:
         if not left.stability.keyed or not any(_same_key(term, left, right) for term in on):
             raise refuse("join_unit", node)
-        unit = unit_key(self.catalog)
-        rest = tuple(term for term in on if not (_same_key(term, left, right) and _names(term) == unit))
+        rest = tuple(term for term in on if not self.of_unit(term, left, right))
         many = [side for side in (left, right) if side.stability.cap != 1]
         trimmed = [self.bounded(side, trim=len(many) == 2) for side in (left, right)]
         return Join(trimmed[0], trimmed[1], kind, rest)
+
+    def of_unit(self, term: Expr, left: Named, right: Named) -> bool:
+        """Whether the condition says no more than that both rows are of the same unit, which is always asked."""
+        if not _same_key(term, left, right) or _names(term) != unit_key(self.catalog):
+            return False
+        assert isinstance(term, Call)
+        sides = {side: arg for arg in term.args for side in (0, 1) if reads(arg) <= names((left, right)[side].relation)}
+        return len(sides) == 2 and all((left, right)[side].there(arg, self.catalog) for side, arg in sides.items())
 
     def bounded(self, side: Named, *, trim: bool) -> Relation:
         """One side of a join with its rows per unit bounded, so that nobody's pairs multiply without bound."""

@@ -25,17 +25,20 @@ def as_type(expr: Expr, kind: Type) -> Expr:
 
 
 class LookUp:
-    """Rows whose expressions may look into others by IN and EXISTS; each look-up adds one truth to the rows."""
+    """Rows whose expressions may look into others by IN and EXISTS; each look-up adds one truth to the rows.
 
-    def __init__(self, relations: Relations, rows: Named) -> None:
-        self.relations, self.rows = relations, rows
+    `sure` are those IN of which NULL means the same as FALSE.
+    """
+
+    def __init__(self, relations: Relations, rows: Named, sure: frozenset[int] = frozenset()) -> None:
+        self.relations, self.rows, self.sure = relations, rows, sure
         self.scalars = LookUpScalars(self)
 
     def column(self, node: exp.Column) -> Expr:
         return self.rows.column(node)
 
     def membership(self, node: exp.In) -> Expr:
-        """x IN (SELECT y ...)."""
+        """x IN (SELECT y ...): TRUE where an equal is found, NULL where one might be behind a NULL, else FALSE."""
         query = node.args["query"]
         inner = self.relations.derived(query.this if isinstance(query, exp.Subquery) else query, "inner")
         columns = list(inner.scopes[0][1].values())
@@ -47,28 +50,32 @@ class LookUp:
             a, b = self.scalars(value), inner.ref(column)
             kind = common_type((a.facts, b.facts), "IN")
             pairs.append((as_type(a, kind), as_type(b, kind)))
-        return self.mark(inner, pairs, node, unknown=True)
+        found = self.mark(inner, pairs, node)
+        doubts = [] if id(node) in self.sure else self.doubts(inner, pairs, node)
+        if not doubts:
+            return found
+        doubt = call("or", *doubts) if len(doubts) > 1 else doubts[0]
+        return call("case", found, literal(True), doubt, null_of(Type.BOOLEAN), literal(False))
 
-    def exists(self, node: exp.Exists) -> Expr:
-        """EXISTS (SELECT ... WHERE inner = outer AND ...)."""
-        tree = node.this.this if isinstance(node.this, exp.Subquery) else node.this
-        if not isinstance(tree, exp.Select) or tree.args.get("group") or tree.args.get("having") or tree.args.get("with_"):
-            raise refuse("correlated", node)
-        own, pairs = [], []
-        bare = tree.copy()
-        where = bare.args.pop("where", None)
-        inner = self.relations.rows(bare)
-        terms = [] if where is None else list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
-        for term in terms:
-            plain = term.unnest()
-            if all(inner.has(c) for c in plain.find_all(exp.Column)):
-                own.append(plain)
-            else:
-                pairs.append(self.pair(plain, inner))
-        if own:
-            inner = self.relations.filtered(inner, exp.and_(*own) if len(own) > 1 else own[0])
-        return self.mark(inner, pairs, node, unknown=False)
-
+    def doubts(self, inner: Named, pairs: Pairs, node: exp.Expression) -> list[Expr]:
+        """Where IN is NULL unless an equal is found: some row inside equals in all places but those NULL on either side."""
+        catalog = self.relations.catalog
+        places = range(len(pairs))
+        keys = [] if inner.public else [i for i in places if key_named(pairs[i][0]) and key_named(pairs[i][0]) == key_named(pairs[i][1])]
+        there = [i for i in keys if self.rows.there(pairs[i][0], catalog) and inner.there(pairs[i][1], catalog)]
+        if not inner.public and not any(key_named(pairs[i][0]) == unit_key(catalog) for i in there) and (
+            keys != there or any(pairs[i][1].facts.nullable for i in places if i not in there)
+        ):
+            raise refuse("nullable_in", node)
+        ours = [i for i in places if i not in there and pairs[i][0].facts.nullable]
+        theirs = [i for i in places if i not in there and pairs[i][1].facts.nullable]
+        found = []
+        for nulls in (n for size in places for n in itertools.combinations(sorted({*ours, *theirs}), size + 1)):
+            for left in itertools.product(*((side for side, there_ in ((True, ours), (False, theirs)) if i in there_) for i in nulls)):
+                found.append((tuple(i for i, here in zip(nulls, left) if here), tuple(i for i, here in zip(nulls, left) if not here)))
+        if len(found) > DOUBTS_MAX:
+            raise refuse("nullable_in", node)
+        return [self.doubt(inner, pairs, node, *sides) for sides in found]
     def pair(self, term: exp.Expression, inner: Named) -> tuple[Expr, Expr]:
         """An equality between a row outside and a row inside."""
         if not isinstance(term, exp.EQ):

@@ -10,8 +10,8 @@ from obverse.catalog.model import Catalog
 from obverse.core.sensitivity import Stability
 from obverse.plan.expressions import Expr, Ref
 from obverse.plan.facts import Facts
-from obverse.plan.nodes import Map, Relation
-from obverse.plan.relations import facts_of
+from obverse.plan.nodes import Filter, Join, JoinKind, Map, Mark, Reduce, Relation, Scan, Trim, Union
+from obverse.plan.relations import facts_of, names, reads
 from obverse.sql.names import by_name, folded
 from obverse.sql.parse import refuse
 
@@ -75,6 +75,10 @@ class Named:
                     found.append(self.ref(columns[name]))
         return found
 
+    def there(self, key: Expr, catalog: Catalog) -> bool:
+        """Whether a unit's key surely has a value in every row: no outer join may have left it NULL."""
+        return not key.facts.nullable or _some_there(self.relation, reads(key), catalog)
+
     def ref(self, name: str) -> Ref:
         return Ref(name, self.facts.columns[name])
 
@@ -92,3 +96,22 @@ class Named:
         named = {name: f"{alias}.{name}" for name in columns}
         relation = Map(self.relation, tuple((named[name], self.ref(column)) for name, column in columns.items()))
         return Named(relation, facts_of(relation, catalog), ((alias, named),))
+
+
+def _some_there(relation: Relation, keys: frozenset[str], catalog: Catalog) -> bool:
+    """Whether in each row one of the columns, which are keys, has a value. Rows without a unit are not read."""
+    match relation:
+        case Scan(name):
+            unit = catalog.tables[name].unit
+            return unit is not None and unit.column in keys
+        case Filter(child) | Trim(child) | Mark(child):
+            return _some_there(child, keys, catalog)
+        case Map(child, columns):
+            return _some_there(child, reads(*(expr for name, expr in columns if name in keys)), catalog)
+        case Reduce(child, columns):
+            return _some_there(child, reads(*(expr for name, expr in columns if name in keys)), catalog)
+        case Union(children):
+            return all(_some_there(child, keys, catalog) for child in children)
+        case Join(left, right, kind):
+            here, there = (_some_there(side, keys & names(side), catalog) for side in (left, right))
+            return here and there if kind is JoinKind.FULL else here or (there and kind is JoinKind.INNER)

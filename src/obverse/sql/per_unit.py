@@ -14,7 +14,7 @@ from obverse.plan.functions import call
 from obverse.plan.measure import bounded
 from obverse.plan.nodes import Filter, Fold, Map, Reduce, Relation
 from obverse.plan.relations import facts_of
-from obverse.plan.rules.reduce import PUBLIC_ROWS, fold_facts
+from obverse.plan.rules.reduce import LEARNING_ROWS, PUBLIC_ROWS, fold_facts
 from obverse.sql.named import Named
 from obverse.sql.names import Aliases, folded, output_name
 from obverse.sql.parse import check_parts, refuse
@@ -33,7 +33,7 @@ class PerUnit:
         self.aliases = Aliases(tree.expressions)
         self.keys: list[tuple[str, Expr]] = []
         self.folds: list[Fold] = []
-        self.cap = PUBLIC_ROWS if rows.public else rows.stability.cap or 1
+        self.cap = PUBLIC_ROWS if rows.public else rows.stability.cap or LEARNING_ROWS
 
     def relation(self) -> Named:
         self.group_by()
@@ -63,9 +63,11 @@ class PerUnit:
             self.keys.append((f"key{n}", self.plain(self.meant(node))))
         if self.rows.public:
             return
-        keyed = self.rows.stability.keyed and any(key_named(expr) for _, expr in self.keys)
-        if not keyed:
+        units = [expr for _, expr in self.keys if key_named(expr)]
+        if not units or not self.rows.stability.keyed:
             raise refuse("unit_lost", group or self.tree, "GROUP BY" if group is not None else "an aggregate")
+        if not any(self.rows.there(expr, self.catalog) for expr in units):
+            raise refuse("unit_nulled", group, "the unit's key")
 
     def meant(self, node: exp.Expression) -> exp.Expression:
         """What an ordinal or an alias in GROUP BY stands for."""
@@ -92,7 +94,8 @@ class PerUnit:
             return None
         for name, expr in self.keys:
             if canonical(expr) == text:
-                return Ref(name, replace(expr.facts, names=key_named(expr), copies=None))
+                copies = 1 if self.rows.public and len(self.keys) == 1 else None
+                return Ref(name, replace(expr.facts, names=key_named(expr), copies=copies))
         return None
 
     def aggregate(self, node: exp.Expression) -> Expr:
@@ -120,6 +123,8 @@ class PerUnit:
         inner = node.this
         if isinstance(node, exp.Count):
             if node.args.get("expressions"):
+                raise refuse("expression", node, "COUNT of several columns")
+            if isinstance(inner, exp.Distinct) and len(inner.expressions) > 1:
                 raise refuse("expression", node, "COUNT of several columns")
             if isinstance(inner, exp.Distinct):
                 return "count_distinct", self.plain(inner.expressions[0])

@@ -35,6 +35,8 @@ class _Public:
 
     def question(self) -> PublicQuestion:
         tree = self.tree
+        if tree.args.get("distinct") and tree.args["distinct"].args.get("on"):
+            raise refuse("clause", tree.args["distinct"], "DISTINCT ON")
         outputs = tuple(o for node in tree.expressions for o in self.outputs(node))
         groups = self.groups(outputs)
         if tree.args.get("group") or any(aggregates_in(o.expr) for o in outputs):

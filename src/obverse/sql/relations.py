@@ -16,7 +16,7 @@ from obverse.plan.functions.base import common_type
 from obverse.plan.nodes import Filter, Map, Mark, Reduce, Relation, Scan, Union
 from obverse.plan.relations import facts_of, unit_key
 from obverse.sql.joins import Joins, check_join_item
-from obverse.sql.look_up import LookUp, as_type
+from obverse.sql.look_up import LookUp, as_type, sure
 from obverse.sql.named import Named
 from obverse.sql.names import by_name, folded, function_name, output_name
 from obverse.sql.parse import refuse
@@ -58,6 +58,11 @@ class Relations:
 
     def rows(self, tree: exp.Select) -> Named:
         """The rows that the SELECT reads: FROM, its joins, and WHERE."""
+        found = self.joined(tree)
+        return self.filtered(found, tree.args["where"].this) if tree.args.get("where") else found
+
+    def joined(self, tree: exp.Select) -> Named:
+        """FROM and its joins, before WHERE, of which a comma takes its equalities."""
         check_clauses(tree)
         source = tree.args.get("from_")
         if source is None:
@@ -73,10 +78,10 @@ class Relations:
         for node in joins:
             check_join_item(node)
             found = join(found, self.item(node.this).qualified(self.catalog), node)
-        return found if where is None else self.filtered(found, where)
+        return found
 
     def filtered(self, rows: Named, where: exp.Expression) -> Named:
-        look_up = LookUp(self, rows)
+        look_up = LookUp(self, rows, sure(where))
         predicate = look_up.scalars(where)
         if predicate.facts.type is not Type.BOOLEAN:
             raise refuse("where", where)
@@ -162,6 +167,8 @@ class Relations:
             found = PerUnit(tree, rows, self.catalog, self.clock).relation()
         else:
             found = self.mapped(tree, rows)
+        if tree.args.get("distinct") and tree.args["distinct"].args.get("on"):
+            raise refuse("clause", tree.args["distinct"], "DISTINCT ON")
         return self.distinct(found, tree) if tree.args.get("distinct") else found
 
     def mapped(self, tree: exp.Select, rows: Named) -> Named:
@@ -197,6 +204,8 @@ class Relations:
         keys = tuple((name, rows.ref(column)) for name, column in scope[1].items())
         if not rows.public and not any(key_named(expr) for _, expr in keys):
             raise refuse("unit_lost", tree, "DISTINCT")
+        if not rows.public and not any(key_named(expr) and rows.there(expr, self.catalog) for _, expr in keys):
+            raise refuse("unit_nulled", tree, "the unit's key")
         made = Reduce(rows.relation, keys, ())
         return Named(made, facts_of(made, self.catalog), (("", {name: name for name, _ in keys}),))
 
@@ -226,10 +235,11 @@ class Relations:
         for name in order:
             a, b = left.ref(name), right.ref(name)
             if unit_key(self.catalog) and key_named(a) == key_named(b) == unit_key(self.catalog) and not left.public:
-                continue
+                if right.there(b, self.catalog) and left.there(a, self.catalog):
+                    continue
             if a.facts.nullable or b.facts.nullable:
                 pairs.append((call("is_null", a), call("is_null", b)))
-                a, b = (call("coalesce", x, _filler(x)) for x in (a, b))  # type: ignore[assignment]
+                a, b = (call("coalesce", x, filler(x)) for x in (a, b))  # type: ignore[assignment]
             pairs.append((a, b))
         made = Mark(left.relation, right.relation, tuple(pairs), "matched", unknown=False)
         found: Expr = Ref("matched", facts_of(made, self.catalog).columns["matched"])
@@ -252,7 +262,7 @@ class Relations:
         return self.outputs(left.relation, ours, tree), self.outputs(right.relation, theirs, tree)
 
 
-def _filler(expr: Expr) -> Expr:
+def filler(expr: Expr) -> Expr:
     """Any constant of the type: NULLs are compared apart."""
     return literal(FILLERS[expr.facts.type])
 

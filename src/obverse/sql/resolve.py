@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
+from dataclasses import replace
 
 from sqlglot import expressions as exp
 
@@ -11,16 +11,20 @@ from obverse.catalog.model import Catalog
 from obverse.core.bounds import interval
 from obverse.core.errors import Refused
 from obverse.core.types import Type
-from obverse.plan.aggregates import BY_NAME, EXPLAINED
-from obverse.plan.expressions import ColumnFacts, Expr, Ref, canonical, domain
-from obverse.plan.nodes import Key
+from obverse.plan.aggregates import BY_NAME
+from obverse.plan.expressions import ColumnFacts, Expr, Ref, canonical, domain, key_named
+from obverse.plan.nodes import Cells, Key
 from obverse.plan.question import AggregateCall, Order, Output, PublicQuestion, Question
-from obverse.plan.relations import prune, reads
-from obverse.sql.aggregates import aggregate_of
+from obverse.plan.relations import prune, reads, unit_key
+from obverse.sql.aggregates import aggregate_of, is_aggregate
+from obverse.sql.gathered import Gathered
+from obverse.sql.google import Clause, read_clause
+from obverse.sql.google_tokens import bad
+from obverse.sql.grouping import grouping
 from obverse.sql.look_up import LookUp
 from obverse.sql.named import Named
 from obverse.sql.names import Aliases, folded, output_name, whole_number
-from obverse.sql.parse import check_parts, parse, refuse
+from obverse.sql.parse import check_parts, parse, refuse, span_of
 from obverse.sql.public import resolve_public
 from obverse.sql.relations import Relations
 from obverse.sql.scalars import Clock, Scalars
@@ -32,13 +36,16 @@ COUNT_MAX, SUM_MAX = 1 << 40, 1 << 61
 def resolve(text: str, catalog: Catalog, now: dt.datetime) -> Question | PublicQuestion:
     """The question that the text asks, over the catalog's tables."""
     try:
-        tree = parse(text)
+        clause, plain = read_clause(text)
+        tree = parse(plain)
         clock = Clock(now.replace(microsecond=0, tzinfo=None))
         relations = Relations(catalog, clock).within(tree)
         rows = relations.rows(tree)
+        if rows.public and clause is not None:
+            raise bad("nothing here is private, so WITH DIFFERENTIAL_PRIVACY has no meaning.", "leave it out.", clause.span)
         if rows.public:
             return resolve_public(tree, rows, clock)
-        return _Private(tree, catalog, rows, relations).question()
+        return _Private(tree, catalog, rows, relations, clause).question()
     except Refused as refused:
         refused.located(text)
         raise
@@ -46,17 +53,28 @@ def resolve(text: str, catalog: Catalog, now: dt.datetime) -> Question | PublicQ
         raise Refused("too_complex", "the question is too deeply nested.", fix="ask something simpler.") from None
 
 
+class PostScalars(Scalars):
+    """Expressions over keys and aggregates."""
+
+    def resolve(self, node: exp.Expression) -> Expr:
+        return self.aggregated(node) if is_aggregate(node) else super().resolve(node)
+
+
 class _Private:
     """A question about private rows, resolved clause by clause."""
 
-    def __init__(self, tree: exp.Select, catalog: Catalog, rows: Named, relations: Relations) -> None:
+    def __init__(
+        self, tree: exp.Select, catalog: Catalog, rows: Named, relations: Relations, clause: Clause | None = None
+    ) -> None:
         self.tree, self.catalog, self.clock = tree, catalog, relations.clock
+        self.gathered = None if clause is None else Gathered(clause, rows, catalog)
         self.look_up = LookUp(relations, rows)
         self.keys: list[Key] = []
+        self.sets: tuple[tuple[int, ...], ...] = ()
         self.aggregates: list[AggregateCall] = []
         self.aliases = Aliases(())
         self.rows = self.look_up.scalars
-        self.post = Scalars(self.post_column, self.clock, self.post_aggregate, self.key_of)
+        self.post = PostScalars(self.post_column, self.clock, self.post_aggregate, self.key_of)
 
     @property
     def named(self) -> Named:
@@ -64,39 +82,54 @@ class _Private:
 
     def question(self) -> Question:
         tree = self.tree
-        if tree.args.get("distinct"):
-            raise refuse("distinct", tree.args["distinct"])
+        if tree.args.get("distinct") and tree.args["distinct"].args.get("on"):
+            raise refuse("clause", tree.args["distinct"], "DISTINCT ON")
         self.aliases = Aliases(tree.expressions)
         self.group_by()
+        if tree.args.get("distinct") and not self.keys and not any(e.find(exp.AggFunc) for e in tree.expressions):
+            self.distinct_keys()
         outputs = tuple(self.output(e) for e in tree.expressions)
-        if not self.aggregates:
-            raise refuse("rows", tree, self.named.spoken) if not self.keys else refuse("no_aggregate", tree)
-        if not any(self.reads_aggregate(o.expr) for o in outputs):
+        if not self.aggregates and not self.keys:
+            raise refuse("rows", tree, self.named.spoken)
+        if not self.aggregates and (self.gathered is not None or not tree.args.get("distinct")):
+            raise refuse("no_aggregate", tree)
+        if not self.aggregates and any(key.domain is None for key in self.keys):
+            raise refuse("distinct", tree.args["distinct"])
+        if self.aggregates and not any(self.reads_aggregate(o.expr) for o in outputs):
             raise refuse("no_aggregate", tree)
         having = self.condition(tree.args["having"]) if tree.args.get("having") else None
         order = tuple(self.order_term(o, outputs) for o in (tree.args["order"].expressions if tree.args.get("order") else ()))
         limit, offset = whole_number(tree.args.get("limit")), whole_number(tree.args.get("offset"))
-        relation = prune(self.named.relation, self.reads())
         now = self.clock.moment.isoformat() if self.clock.read else None
-        return Question(relation, tuple(self.keys), tuple(self.aggregates), outputs, having, order, limit, offset or 0, now)
-
-    def reads(self) -> frozenset[str]:
-        """Columns that keys and aggregates read."""
-        return reads(*(key.expr for key in self.keys), *(a.argument for a in self.aggregates if a.argument is not None))
+        asked = Question(
+            self.named.relation, tuple(self.keys), tuple(self.aggregates), outputs, having, order, limit, offset or 0, now,
+            self.sets, bool(tree.args.get("distinct")),
+        )  # fmt: skip
+        return pruned(asked if self.gathered is None else self.gathered.question(asked))
 
     def group_by(self) -> None:
         group = self.tree.args.get("group")
         if group is None:
             return
-        if group.args.get("all") is not None:
-            raise refuse("group_by_all")
-        for clause in ("rollup", "cube", "grouping_sets", "totals"):
-            if group.args.get(clause):
-                raise refuse("grouping_sets", group, clause.replace("_", " ").upper())
-        for node in group.expressions:
+        nodes, sets = grouping(group)
+        for node in nodes:
             self.keys.append(self.key(self.meant(node), node))
-        if math.prod(key.cells for key in self.keys) > CELLS_MAX:
+        if len(sets) > 1 or len(sets[0]) < len(nodes):
+            hidden = [node for node, key in zip(nodes, self.keys) if key.domain is None]
+            if hidden:
+                raise refuse("grouping_sets", hidden[0], f"a subtotal over {hidden[0].sql(dialect='duckdb')}")
+            self.sets = tuple(sets)
+        public = tuple(key for key in self.keys if key.domain is not None)
+        if Cells(public, self.sets or (tuple(range(len(public))),)).count > CELLS_MAX:
             raise refuse("key_size", group, f"{CELLS_MAX:,}")
+
+    def distinct_keys(self) -> None:
+        """SELECT DISTINCT of plain expressions groups by them."""
+        for node in self.tree.expressions:
+            inner = node.this if isinstance(node, exp.Alias) else node
+            if isinstance(inner, exp.Star):
+                raise refuse("rows", inner, self.named.spoken)
+            self.keys.append(self.key(inner, inner))
 
     def meant(self, node: exp.Expression) -> exp.Expression:
         """What an ordinal or an alias in GROUP BY or ORDER BY stands for."""
@@ -116,9 +149,7 @@ class _Private:
         spoken = written.sql(dialect="duckdb")
         if expr.facts.identifies:
             raise refuse("unit_key", written, spoken)
-        values = domain(expr.facts)
-        if values is None:
-            raise refuse("key", written, spoken)
+        values = domain(expr.facts) if self.gathered is None else self.gathered.domain(expr, spoken, span_of(written))
         return Key(spoken, expr, values, expr.facts.nullable)
 
     def output(self, node: exp.Expression) -> Output:
@@ -155,6 +186,11 @@ class _Private:
     def post_aggregate(self, node: exp.Expression) -> Expr:
         """An aggregate of the question: shared when it stands twice."""
         made = aggregate_of(node, self.rows)
+        unit = unit_key(self.catalog)
+        if made.function == "count_distinct" and made.argument is not None and unit and key_named(made.argument) == unit:
+            made = replace(made, function="count_units")
+        if self.gathered is not None:
+            made = self.gathered.aggregate(made)
         for n, known in enumerate(self.aggregates):
             if known.identity == made.identity:
                 return Ref(f"agg{n}", aggregate_facts(known))
@@ -185,11 +221,15 @@ class _Private:
         return Order(expr, bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
 
 
+def pruned(question: Question) -> Question:
+    """The question over the columns that its keys and aggregates read."""
+    exprs = [key.expr for key in question.keys] + [e for a in question.aggregates for e in a.arguments]
+    return replace(question, relation=prune(question.relation, reads(*exprs)))
+
+
 def aggregate_facts(made: AggregateCall) -> ColumnFacts:
-    if made.function in EXPLAINED:
-        return ColumnFacts(Type.DOUBLE, nullable=False)
-    kind = BY_NAME[made.function].type(made.argument)
+    kind = BY_NAME[made.function].type(made)
     if kind is not Type.INTEGER:
         return ColumnFacts(kind, nullable=False)
-    size = COUNT_MAX if made.function == "count" else SUM_MAX
+    size = COUNT_MAX if made.function in ("count", "count_distinct", "count_units", "regr_count") else SUM_MAX
     return ColumnFacts(kind, nullable=False, bounds=interval(-size, size))

@@ -12,7 +12,8 @@ from obverse.core.errors import Refused
 from obverse.core.types import Type
 from obverse.plan.expressions import Expr, Literal, literal, null_of
 from obverse.plan.functions import BY_NAME, call
-from obverse.plan.functions.dates import PARTS, UNITS
+from obverse.sql import temporal
+from obverse.sql.functions import READ_WHOLE, read_function, read_named
 from obverse.sql.literals import coerce, constant, typed_constant
 from obverse.sql.parse import check_parts, refuse, span_of
 from obverse.sql.support import AGGREGATE_NAMES, RANDOM_NAMES
@@ -52,12 +53,6 @@ UNARY: dict[type[exp.Expression], str] = {
     exp.Floor: "floor",
     exp.Ceil: "ceil",
 }
-FIELDS = {"dayofweek": "dow", "dayofyear": "doy", "weekofyear": "week", "years": "year", "months": "month", "days": "day"}
-PART_NODES: dict[type[exp.Expression], str] = {
-    exp.Year: "year", exp.Month: "month", exp.Day: "day", exp.Quarter: "quarter", exp.Week: "week", exp.Hour: "hour",
-    exp.Minute: "minute", exp.Second: "second", exp.DayOfWeek: "dow", exp.DayOfYear: "doy", exp.DayOfMonth: "day",
-    exp.WeekOfYear: "week", exp.DayOfWeekIso: "isodow",
-}  # fmt: skip
 
 
 class Scalars:
@@ -80,7 +75,8 @@ class Scalars:
             found = self.known(node) if self.known is not None else None
             if found is None:
                 found = self.resolve(node)
-                check_parts(node)
+                if type(node) not in READ_WHOLE and type(node) is not exp.DateDiff:
+                    check_parts(node)
             return found
         except Refused as refused:
             refused.span = refused.span or span_of(node)
@@ -139,6 +135,10 @@ class Scalars:
                 return self.case(node)
             case exp.Cast() | exp.TryCast():
                 return self.cast(node)
+            case _ if type(node) in READ_WHOLE:
+                return read_function(node, self)
+            case exp.DateDiff():
+                return temporal.date_diff(node, self)
             case exp.Func():
                 return self.function(node)
             case exp.Star():
@@ -155,6 +155,8 @@ class Scalars:
         left, right = node.this, node.expression
         if isinstance(left, exp.Tuple) or isinstance(right, exp.Tuple):
             return self.tuples(node, name)
+        if name in ("add", "subtract"):
+            return temporal.sum_of(node, name, self)
         a, b = self(left), self(right)
         return self.make(name, *(coerce(name, a, b) if name in COMPARISONS else (a, b)))
 
@@ -231,8 +233,8 @@ class Scalars:
         return self.make(f"to_{kind.value}", self(node.this))
 
     def function(self, node: exp.Func) -> Expr:
-        if type(node) in PART_NODES:
-            return self.make(PART_NODES[type(node)], self(node.this))
+        if type(node) in temporal.PART_NODES:
+            return self.make(temporal.PART_NODES[type(node)], self(node.this))
         match node:
             case exp.Coalesce():
                 return self.make("coalesce", self(node.this), *(self(e) for e in node.expressions))
@@ -245,28 +247,19 @@ class Scalars:
                 name = "least" if isinstance(node, exp.Least) else "greatest"
                 return self.make(name, self(node.this), *(self(e) for e in node.expressions))
             case exp.Extract():
-                return self.part(node.this.name, node.expression, node)
+                return temporal.part(node.this.name, node.expression, node, self)
             case exp.TimestampTrunc() | exp.DateTrunc():
-                return self.trunc(node.args["unit"].name, node.this, node)
+                return temporal.trunc(node.args["unit"].name, node.this, node, self)
+            case exp.DateAdd() if isinstance(node.expression, exp.Interval) and not node.args.get("unit"):
+                return temporal.shifted(self(node.this), node.expression, 1, self)
             case exp.CurrentDate() | exp.CurrentTimestamp() if node.this is not None:
                 raise refuse("expression", node, "a zone or precision of the clock")
             case exp.CurrentDate():
-                return literal(self.clock.now().date())
+                return literal(self.now().date())
             case exp.CurrentTimestamp():
-                return literal(self.clock.now())
+                return literal(self.now())
             case _:
                 return self.named(node)
-
-    def part(self, field: str, value: exp.Expression, node: exp.Expression) -> Expr:
-        name = FIELDS.get(field.lower(), field.lower())
-        if name not in PARTS:
-            raise refuse("function", node, f"EXTRACT({field})")
-        return self.make(name, self(value))
-
-    def trunc(self, unit: str, value: exp.Expression, node: exp.Expression) -> Expr:
-        if unit.lower() not in UNITS:
-            raise refuse("function", node, f"DATE_TRUNC('{unit}')")
-        return self.make(f"trunc_{unit.lower()}", self(value))
 
     def named(self, node: exp.Func) -> Expr:
         anonymous = isinstance(node, exp.Anonymous)
@@ -276,15 +269,19 @@ class Scalars:
             raise refuse("aggregate", node, name.upper())
         if name in RANDOM_NAMES:
             raise refuse("random", node, f"{name}()")
-        if name == "clamp" and len(arguments) == 3:
-            return self.make("clamp", *(self(a) for a in arguments))
-        if name == "date_part" and len(arguments) == 2 and isinstance(arguments[0], exp.Literal):
-            return self.part(str(arguments[0].this), arguments[1], node)
+        if name in ("date_part", "datepart") and len(arguments) == 2 and isinstance(arguments[0], exp.Literal):
+            return temporal.part(str(arguments[0].this), arguments[1], node, self)
         if name in ("now", "current_localtimestamp") and not arguments:
-            return literal(self.clock.now())
+            return literal(self.now())
         if name == "today" and not arguments:
-            return literal(self.clock.now().date())
-        raise refuse("function", node, f"{name}()")
+            return literal(self.now().date())
+        made = read_named(name, arguments, self)
+        if made is None:
+            raise refuse("function", node, f"{name}()")
+        return made
+
+    def now(self) -> dt.datetime:
+        return self.clock.now()
 
     def make(self, name: str, *args: Expr) -> Expr:
         """The call, folded where all its arguments are constants."""

@@ -77,7 +77,7 @@ REFUSALS: dict[str, Refusal] = {
         "aggregate_not_private",
         "the aggregate {what} has no private answer.",
         "it can return one row's own value, or its sensitivity is not bounded.",
-        "use COUNT, SUM, AVG, VARIANCE or STDDEV.",
+        "use COUNT, SUM, AVG, STDDEV, MEDIAN, QUANTILE_CONT, MIN, MAX of bounded numbers, or MODE of public values.",
     ),
     "nested_aggregate": Refusal(
         "not_aggregate",
@@ -108,6 +108,12 @@ REFUSALS: dict[str, Refusal] = {
         "{what} mixes rows of several units in a subquery.",
         "what comes out belongs to nobody, so nobody's share of it can be bounded.",
         "group by the unit's key in the subquery, and aggregate outside of it.",
+    ),
+    "unit_nulled": Refusal(
+        "unit_lost",
+        "{what} may be NULL here after an outer join.",
+        "rows of several units would be one group, that of NULL.",
+        "take the key from the side whose rows all stay, or leave NULLs out: WHERE key IS NOT NULL.",
     ),
     "correlated": Refusal(
         "correlated_subquery",
@@ -152,13 +158,13 @@ REFUSALS: dict[str, Refusal] = {
         "use GROUP BY over public keys.",
     ),
     "distinct": Refusal(
-        "not_aggregate", "SELECT DISTINCT is refused.", "it would list values of rows.", "GROUP BY public keys and count."
+        "not_aggregate",
+        "SELECT DISTINCT lists values that are not public.",
+        "a value that one person has would show it.",
+        "GROUP BY them and count: values that enough people share are told.",
     ),
     "distinct_aggregate": Refusal(
-        "unsupported_construct",
-        "DISTINCT inside {what} is not answered.",
-        "it needs limits on distinct values.",
-        "count rows instead.",
+        "unsupported_construct", "DISTINCT inside {what} is not answered.", "it has no proof here.", "COUNT(DISTINCT x) has."
     ),
     "sample": Refusal("unsupported_construct", "sampling is refused.", "it is random for each run.", "leave TABLESAMPLE out."),
     "clause": Refusal("unsupported_construct", "{what} is not answered.", "it has no proof here.", "leave it out."),
@@ -166,7 +172,10 @@ REFUSALS: dict[str, Refusal] = {
         "unsupported_construct", "{what} is not understood here.", "it has no proof here.", "`obverse sql` lists what is."
     ),
     "grouping_sets": Refusal(
-        "unsupported_construct", "{what} is not answered.", "each set has a price of its own.", "ask one grouping."
+        "unsupported_construct",
+        "{what} is not answered.",
+        "subtotals are told of public keys only.",
+        "declare the column's values, or ask one grouping.",
     ),
     "pattern": Refusal(
         "type_error", "LIKE takes a literal pattern.", "a pattern from a row has unbounded cost.", "write LIKE 'abc%'."
@@ -185,12 +194,6 @@ REFUSALS: dict[str, Refusal] = {
         "every group would be one person.",
         "group by a column with public values.",
     ),
-    "key": Refusal(
-        "keys_not_public",
-        "the values of {what} are not public, so they cannot be listed as groups.",
-        "which values occur is itself private.",
-        "declare `values` (or bounds of an integer) for the column in obverse.toml, or group by CASE with literals.",
-    ),
     "key_size": Refusal(
         "too_complex",
         "the keys have more than {what} combinations.",
@@ -208,7 +211,9 @@ CLAUSES = (
     "IN and EXISTS over a public subquery, or over rows of the same unit",
     "GROUP BY the unit's key in a subquery: COUNT, SUM, AVG, MIN, MAX, COUNT(DISTINCT) of each unit, then an aggregate over it",
     "WHERE condition",
-    "GROUP BY public keys: declared values, booleans, bounded integers and dates, CASE with literals, date parts",
+    "GROUP BY public keys: declared values, booleans, bounded integers and dates, CASE with literals, date parts; all listed",
+    "GROUP BY any other key: values that enough units share are discovered, at the price of a delta",
+    "GROUP BY ROLLUP, CUBE, GROUPING SETS over public keys; SELECT DISTINCT over keys",
     "HAVING, ORDER BY, LIMIT, OFFSET on noisy values",
     "aggregate FILTER (WHERE condition)",
     "arithmetic and functions over aggregates",

@@ -68,7 +68,7 @@ def exactly(target: Engine, sql: str, costed: CostedPlan) -> list[list[int]]:
     """The exact measures over all cells, by the one function that may open the box: with no noise added."""
     bare = replace(costed, mechanisms=tuple(Identity() for _ in costed.mechanisms))
     released = randomize(target.run(sql, timeout_s=60.0), bare, SeededRng(0))
-    return [vector.tolist() for vector in released]
+    return [released.sums[i].tolist() for i in range(len(costed.mechanisms))]
 
 
 def meant(plan: AnnotatedPlan, catalog: Catalog, tables: Tables) -> list[list[int]]:
@@ -166,9 +166,9 @@ def _place(keys: Sequence[Key], row: Mapping[str, Value]) -> int | None:
     for key in keys:
         value = value_on(key.expr, dict(row))
         if value is None:
-            index = len(key.domain) if key.null_cell else -1
+            index = len(key.listed) if key.null_cell else -1
         else:
-            index = key.domain.index(value) if value in key.domain else -1
+            index = key.listed.index(value) if value in key.listed else -1
         if index < 0:
             return None
         place = place * key.cells + index

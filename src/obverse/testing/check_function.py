@@ -17,7 +17,7 @@ from obverse.core.types import INT64_MAX, INT64_MIN, Type, Value, date_of, days,
 from obverse.plan import print as printing
 from obverse.plan.dialects.duckdb import DuckDB
 from obverse.plan.expressions import Call, ColumnFacts, Expr, Ref, as_number, canonical, from_number, literal, null_of
-from obverse.plan.functions import FUNCTIONS, PASS_NULLS, call
+from obverse.plan.functions import BY_NAME, FUNCTIONS, PASS_NULLS, call
 from obverse.plan.functions.base import Function
 from obverse.plan.rules.stack import modelled, value_on
 from obverse.testing.neighbours import WILD, WRITTEN
@@ -149,6 +149,10 @@ def random_expression(columns: Mapping[str, ColumnFacts], rng: random.Random, de
 
 def _arguments(function: str, rng: random.Random, draw: Callable[[], Expr]) -> list[Expr]:
     """As many arguments as the function takes, literal where it wants literals."""
+    known = BY_NAME[function]
+    if known.arguments:
+        slots = [*known.arguments, *([known.arguments[-1]] * rng.randint(0, 2) if known.more else [])]
+        return [literal(rng.choice(tried)) if tried else draw() for tried in slots]
     if function in ("like", "ilike"):
         pattern = rng.choice(PATTERNS)
         return [draw(), literal(pattern), *([literal("!")] if "!" in pattern else [])]

@@ -13,6 +13,7 @@ from obverse.mechanisms.enclosures import Enclosure
 
 if TYPE_CHECKING:
     from obverse.mechanisms.base import Vector
+    from obverse.mechanisms.bernoulli import Bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Identity(Additive):
     """
 
     name: ClassVar[str] = "identity"
+    least: int = 1  # units that a key has, to be told
 
     def loss(self) -> NoReturn:
         raise InvariantBroken("the identity has no loss that could be counted")
@@ -49,6 +51,18 @@ class Identity(Additive):
 
     def scaled(self, factor: Fraction) -> Identity:
         return self
+
+    def each(self, scores: Vector, rng: Rng) -> Vector:
+        """The best candidate of each row: a choice without noise."""
+        import numpy as np
+
+        return np.asarray(scores.argmax(axis=1))
+
+    def passes(self, counts: Vector, rng: Rng) -> Bits:
+        """Every key that some unit has, or as many as asked for: a threshold without noise."""
+        import numpy as np
+
+        return np.asarray(counts >= self.least)
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from obverse.catalog.model import Catalog
     from obverse.core.ledger import Receipt
     from obverse.plan.finish import Finished
+    from obverse.plan.limit import LimitedPlan
     from obverse.session.ask import Asked, Debit
     from obverse.session.session import Session
 
@@ -44,13 +45,14 @@ def noiseless(project: Path | str, limits: EllipsisType | None = ..., *, analyst
             return Session(loaded, None, analyst=analyst, purpose=purpose)
         ledger = MemoryLedger("noiseless", claimed(catalog).terms, catalog.budget)
         asked = Project(lifted(catalog) if limits is None else catalog, loaded.engine)
-        return Session(asked, ledger, analyst=analyst, purpose=purpose, dataset="noiseless", door=open_door(catalog))
+        door = open_door(catalog, in_full if limits is None else _as_limited)
+        return Session(asked, ledger, analyst=analyst, purpose=purpose, dataset="noiseless", door=door)
     except BaseException:
         loaded.engine.close()
         raise
 
 
-def open_door(catalog: Catalog) -> Callable[..., tuple[bytes, bool]]:
+def open_door(catalog: Catalog, counted: Callable[[LimitedPlan], LimitedPlan]) -> Callable[..., tuple[bytes, bool]]:
     """What stands in for `ask`: the same steps, with the identity in place of each mechanism, and no charge."""
     from obverse.core.loss import NO_LOSS
     from obverse.session.ask import charged
@@ -63,7 +65,7 @@ def open_door(catalog: Catalog) -> Callable[..., tuple[bytes, bool]]:
         started: Callable[[Receipt], None] = lambda receipt: None,
         **rest: Any,
     ) -> tuple[bytes, bool]:
-        bare = tuple(_without_noise(question, catalog) for question in questions)
+        bare = tuple(_without_noise(question, catalog, counted) for question in questions)
         return charged(bare, replace(debit, loss=NO_LOSS), join=join, started=started, **rest)
 
     return door
@@ -95,13 +97,35 @@ def lifted(catalog: Catalog) -> Catalog:
     return replace(catalog, tables=tables)
 
 
-def _without_noise(question: Asked, catalog: Catalog) -> Asked:
+def in_full(limited: LimitedPlan) -> LimitedPlan:
+    """The plan in which every row counts: a join may have left a unit with more rows than one, and with a cap on them."""
+    from obverse.plan.aggregates import BY_NAME
+    from obverse.plan.nodes import Aggregate, Limit, Project, Shape
+
+    question = limited.question
+    setting = replace(limited.setting, shape=Shape.ROW, rows=1, groups=1, alone=False)
+    each = [BY_NAME[call.function].measures(call, setting) for call in question.aggregates]
+    measures = list(dict.fromkeys(measure for those in each for measure in those))
+    serves = tuple(tuple(measures.index(measure) for measure in those) for those in each)
+    root = Aggregate(Project(Limit(question.relation, Shape.ROW, 1), question.keys, tuple(measures), question.sets))
+    return replace(limited, root=root, setting=setting, serves=serves)
+
+
+def _as_limited(limited: LimitedPlan) -> LimitedPlan:
+    return limited
+
+
+def _without_noise(question: Asked, catalog: Catalog, counted: Callable[[LimitedPlan], LimitedPlan]) -> Asked:
+    from obverse.plan.annotate import annotate
     from obverse.plan.emit import emit
     from obverse.session.ask import Asked
 
     costed = question.costed
-    sql = emit(costed.annotated.limited.root, catalog, catalog.engine.get("kind", "duckdb"))
-    bare = replace(costed, mechanisms=tuple(Identity() for _ in costed.mechanisms))
+    annotated = annotate(counted(costed.annotated.limited))
+    sql = emit(annotated.limited.root, catalog, catalog.engine.get("kind", "duckdb"))
+    threshold: Any = None if costed.threshold is None else Identity(costed.threshold.least)
+    mechanisms = tuple(Identity() for _ in annotated.measures)
+    bare = replace(costed, annotated=annotated, mechanisms=mechanisms, threshold=threshold)
     return Asked(bare, sql, _unclaimed(question.seal))
 
 

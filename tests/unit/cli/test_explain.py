@@ -32,11 +32,11 @@ def test_the_engine_text_is_shown_on_request_only(obverse: Obverse) -> None:
     assert "engine_sql" in json.loads(obverse("explain", COUNT, "--sql", "--json").stdout)
 
 
-def test_a_question_that_has_only_a_sensitivity_is_explained_without_a_price(obverse: Obverse) -> None:
+def test_an_order_statistic_is_explained_with_its_global_sensitivity(obverse: Obverse) -> None:
     said = obverse("explain", "SELECT MAX(age) FROM people")
     assert said.exit_code == 0
     assert "120" in said.stdout
-    assert "only the sensitivity can be told" in said.stdout
+    assert "tree(" in said.stdout
 
 
 def test_a_public_question_is_explained_as_free(obverse: Obverse) -> None:

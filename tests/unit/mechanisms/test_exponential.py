@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,10 +53,49 @@ def test_choices_are_the_same_by_doubles_and_by_exact_arithmetic(monkeypatch: py
     assert np.array_equal(mechanism.draws(scores, 500, SeededRng(2)), fast)
 
 
+ROWS = ((7, 0, 4, 9, 9), (0, 0, 0, 0, 0), (-20, 3, 3, -1, 2), (1, 0, 0, 0, 100), (5, 6, 7, 8, 9))
+
+
+def test_choices_of_many_rows_at_once_have_the_law_of_each() -> None:
+    """Rows of five kinds, mixed: goodness of fit for each with false alarm 1e-9, and for neighbours being independent."""
+    mechanism, times = Exponential(3, Fraction(5, 2)), 60_000
+    chosen = mechanism.each(np.tile(np.array(ROWS, dtype=np.int64), (times, 1)), SeededRng(4)).reshape(times, len(ROWS))
+    laws = [[float(mechanism.probability(row, i)[0]) for i in range(5)] for row in ROWS]
+    for kind, law in enumerate(laws):
+        assert fits(chosen[:, kind], 0, law)
+    both = [a * b for a in laws[0] for b in laws[2]]
+    assert fits(5 * chosen[:, 0] + chosen[:, 2], 0, both)
+    assert fits(5 * chosen[:-1, 0] + chosen[1:, 2], 0, both)
+
+
+def test_choices_of_rows_whose_rate_is_wrong_by_a_tenth_are_noticed() -> None:
+    mechanism, scores = Exponential(3, Fraction(5, 2)), np.tile(np.array(ROWS[0], dtype=np.int64), (60_000, 1))
+    law = [float(mechanism.probability(ROWS[0], i)[0]) for i in range(5)]
+    assert not fits(mechanism.scaled(Fraction(9, 10)).each(scores, SeededRng(5)), 0, law)
+
+
+def test_many_candidates_and_a_single_one_are_chosen_row_by_row() -> None:
+    """More candidates than one round has trials for, of which few are ever kept: rows are tried again until one is."""
+    mechanism = Exponential(1, Fraction(60))
+    scores = np.zeros((40, 20_000), dtype=np.int64)
+    scores[np.arange(40), 7 * np.arange(40)] = 3
+    assert mechanism.each(scores, SeededRng(6)).tolist() == [7 * row for row in range(40)]
+    assert mechanism.each(np.full((5, 1), -3, dtype=np.int64), SeededRng(6)).tolist() == [0] * 5
+    assert mechanism.each(np.empty((0, 4), dtype=np.int64), SeededRng(6)).tolist() == []
+
+
+def test_choices_of_rows_are_the_same_by_doubles_and_by_exact_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism, scores = Exponential(1, Fraction(1, 3)), np.array([(2, 0, 1), (9, 9, 0)] * 100, dtype=np.int64)
+    fast = mechanism.each(scores, SeededRng(2))
+    monkeypatch.setattr(bernoulli, "MARGIN", 2.0)
+    assert np.array_equal(mechanism.each(scores, SeededRng(2)), fast)
+
+
 def test_the_widest_scores_do_not_overflow() -> None:
     scores = np.array([-(2**62), 2**62, 2**62], dtype=np.int64)
     chosen = {int(Exponential(1, Fraction(1)).sample(scores, Rng())[0]) for _ in range(60)}
     assert chosen == {1, 2}
+    assert set(Exponential(1, Fraction(1)).each(np.tile(scores, (60, 1)), Rng()).tolist()) == {1, 2}
 
 
 def test_a_choice_falls_short_by_no_more_than_said() -> None:
@@ -71,11 +111,14 @@ def test_its_loss_is_its_epsilon() -> None:
 
 
 def test_impossible_choices_are_refused() -> None:
+    halves: Any = np.full(3, 0.5)
     for call in (
         lambda: Exponential(0, Fraction(1)),
         lambda: Exponential(1, Fraction(0)),
         lambda: Exponential(1, Fraction(1)).sample(np.zeros(0, dtype=np.int64), Rng()),
-        lambda: Exponential(1, Fraction(1)).sample(np.zeros(3), Rng()),
+        lambda: Exponential(1, Fraction(1)).sample(halves, Rng()),
+        lambda: Exponential(1, Fraction(1)).each(np.zeros((2, 0), dtype=np.int64), Rng()),
+        lambda: Exponential(1, Fraction(1)).each(halves[None, :], Rng()),
     ):
         with pytest.raises(InvariantBroken):
             call()

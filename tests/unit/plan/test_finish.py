@@ -13,6 +13,7 @@ import pytest
 import obverse
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.finish import Finished, finish
+from obverse.plan.randomize import Released
 from obverse.session.planning import Planned
 from obverse.testing.identity import Identity
 
@@ -27,7 +28,8 @@ def finished(planned: Callable[..., Planned]) -> Callable[..., Finished]:
         costed: CostedPlan = planned(text, unit).costed
         if not noisy:
             costed = replace(costed, mechanisms=tuple(Identity() for _ in costed.mechanisms))
-        return finish(tuple(np.array(values, dtype=np.int64) for values in released), costed)
+        sums = {i: np.array(values, dtype=np.int64) for i, values in enumerate(released)}
+        return finish(Released(len(released[0]), sums, {}), costed)
 
     return make
 

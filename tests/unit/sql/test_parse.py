@@ -58,10 +58,10 @@ def test_what_is_not_sql_is_refused_and_nothing_else_is_raised(text: str) -> Non
     [
         ("SELECT COUNT(*) FROM secrets", "secrets"),
         ("SELECT COUNT(*) FROM people WHERE note = 'x'", "note"),
-        ("SELECT COUNT(*)\nFROM people\nWHERE length(name) > 3", "length(name)"),
+        ("SELECT COUNT(*)\nFROM people\nWHERE md5(name) > 3", "md5(name)"),
         ("SELECT COUNT(*) FROM people WHERE joined > '2020-13-01'", "joined > '2020-13-01'"),
         ("SELECT age, COUNT(*) FROM people", "age"),
-        ("SELECT COUNT(*) FROM people GROUP BY name", "name"),
+        ("SELECT COUNT(*) FROM people GROUP BY person_id", "person_id"),
         ("SELECT SUM(COUNT(*)) FROM people", "COUNT(*)"),
         ("SELECT COUNT(*) FROM people WHERE age IN (1, age)", "age"),
         ("SELECT COUNT(*) FROM people LIMIT 1.5", "1.5"),

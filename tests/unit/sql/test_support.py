@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from obverse.core.errors import Refused
+from obverse.sql.aggregates import NAMED_PAIRS
 from obverse.sql.support import AGGREGATE_NAMES, RANDOM_NAMES, REFUSALS
 
 QUESTIONS = {  # one that triggers each row
@@ -18,7 +19,7 @@ QUESTIONS = {  # one that triggers each row
     "group_by_all": "SELECT sex, COUNT(*) FROM people GROUP BY ALL",
     "undeclared_table": "SELECT COUNT(*) FROM secrets",
     "undeclared_column": "SELECT COUNT(*) FROM people WHERE note = 'x'",
-    "function": "SELECT COUNT(*) FROM people WHERE length(name) > 3",
+    "function": "SELECT COUNT(*) FROM people WHERE md5(name) > 'a'",
     "table_function": "SELECT COUNT(*) FROM read_csv('/etc/passwd')",
     "random": "SELECT COUNT(*) FROM people WHERE random() < 0.5",
     "aggregate": "SELECT string_agg(name, ',') FROM people",
@@ -36,8 +37,8 @@ QUESTIONS = {  # one that triggers each row
     "recursive": "WITH RECURSIVE t AS (SELECT 1 UNION ALL SELECT 2 FROM t) SELECT COUNT(*) FROM t",
     "set_operation": "SELECT COUNT(*) FROM people UNION SELECT COUNT(*) FROM people",
     "window": "SELECT SUM(age) OVER () FROM people",
-    "distinct": "SELECT DISTINCT sex FROM people",
-    "distinct_aggregate": "SELECT COUNT(DISTINCT age) FROM people",
+    "distinct": "SELECT DISTINCT name FROM people",
+    "distinct_aggregate": "SELECT SUM(DISTINCT age) FROM people",
     "sample": "SELECT COUNT(*) FROM people TABLESAMPLE 10%",
     "clause": "SELECT COUNT(*) INTO copy FROM people",
     "expression": "SELECT COUNT(*) FROM people WHERE age << 2 > 3",
@@ -48,7 +49,6 @@ QUESTIONS = {  # one that triggers each row
     "limit": "SELECT COUNT(*) FROM people LIMIT 1.5",
     "where": "SELECT COUNT(*) FROM people WHERE age",
     "unit_key": "SELECT person_id, COUNT(*) FROM people GROUP BY person_id",
-    "key": "SELECT name, COUNT(*) FROM people GROUP BY name",
     "key_size": "SELECT COUNT(*) FROM people GROUP BY joined, age, sex",
     "no_aggregate": "SELECT 1",
 }
@@ -74,7 +74,10 @@ def test_a_refusal_says_what_why_and_what_to_do(name: str) -> None:
     assert all((row.message, row.why, row.fix))
 
 
-@pytest.mark.parametrize("name", sorted(AGGREGATE_NAMES))
+ANSWERED = {"mode", "quantile", "quantile_cont", "quantile_disc", "percentile_cont"} | set(NAMED_PAIRS)
+
+
+@pytest.mark.parametrize("name", sorted(AGGREGATE_NAMES - ANSWERED))
 def test_an_aggregate_without_a_private_answer_is_refused_by_any_of_its_names(
     name: str, refusal: Callable[[str], Refused]
 ) -> None:

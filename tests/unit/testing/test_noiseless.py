@@ -88,7 +88,7 @@ def test_concentrated_accounting_has_the_same_limit(tmp_path: Path) -> None:
 
 def test_refusals_are_those_of_the_product(folder: Path) -> None:
     with noiseless(folder) as session:
-        for sql in ("SELECT * FROM people", "SELECT MAX(age) FROM people", "SELECT id, COUNT(*) FROM people GROUP BY id"):
+        for sql in ("SELECT * FROM people", "SELECT MAX(name) FROM people", "SELECT id, COUNT(*) FROM people GROUP BY id"):
             with pytest.raises(Refused):
                 session.ask(sql)
 

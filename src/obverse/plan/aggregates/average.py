@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from obverse.core.types import Type
-from obverse.plan.aggregates.base import Estimate, Noisy, Setting, capped
-from obverse.plan.expressions import Expr
+from obverse.plan.aggregates.base import Estimate, Served, Setting, capped, sums
 from obverse.plan.intervals import ratio
 from obverse.plan.measure import Measure, bounded, count_term, sum_term
+from obverse.plan.question import AggregateCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,11 @@ class Average:
     name: ClassVar[str] = "avg"
     spoken: ClassVar[str] = "AVG(x)"
 
-    def type(self, argument: Expr | None) -> Type:
+    def type(self, call: AggregateCall) -> Type:
         return Type.DOUBLE
 
-    def measures(self, argument: Expr | None, setting: Setting) -> tuple[Measure, ...]:
+    def measures(self, call: AggregateCall, setting: Setting) -> tuple[Measure, ...]:
+        argument = call.argument
         assert argument is not None
         if setting.fixed_size is not None and not argument.facts.nullable:
             term = sum_term(argument, setting.rows)
@@ -37,9 +38,10 @@ class Average:
         count = capped("count", count_term(argument), setting)
         return count, capped("sum", sum_term(argument, setting.rows, centred=True), setting, paired=True)
 
-    def finish(self, noisy: tuple[Noisy, ...], argument: Expr | None, setting: Setting, level: float) -> Estimate:
+    def finish(self, served: tuple[Served, ...], call: AggregateCall, setting: Setting, level: float) -> Estimate:
         import numpy as np
 
+        argument, noisy = call.argument, sums(served)
         assert argument is not None
         bounds = bounded(argument)
         lo, hi = float(bounds.lo), float(bounds.hi)

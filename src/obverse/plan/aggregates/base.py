@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
+from obverse.core.errors import invariant
 from obverse.core.numbers import log2_ceil
 from obverse.core.types import Type
 from obverse.core.units import Neighbours
 from obverse.mechanisms.base import Additive
-from obverse.plan.expressions import Expr
 from obverse.plan.intervals import Noise
 from obverse.plan.measure import SPARE_BITS, Measure, Term
 from obverse.plan.nodes import Shape
+from obverse.plan.question import AggregateCall
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,11 +33,15 @@ class Setting:
     neighbours: Neighbours
     always_present: bool
     size: int | None  # declared public number of units, under replace
+    groups: int = 1  # the cap G on keys, or different values, of one unit
+    sets: int = 1  # grouping sets, in each of which a unit counts
+    discovered: bool = False  # some keys are not public
+    alone: bool = True  # where rows are counted in full, each is of another unit; not so in the test harness
 
     @property
     def fixed_size(self) -> int | None:
         """The public divisor of an average: only for the whole table, one sure row per unit, and no groups."""
-        whole = self.always_present and self.cells == 1 and self.shape in (Shape.ROW, Shape.ONE)
+        whole = self.always_present and self.cells == 1 and not self.discovered and self.shape in (Shape.ROW, Shape.ONE)
         return self.size if whole and self.neighbours is Neighbours.REPLACE else None
 
 
@@ -63,6 +68,18 @@ class Estimate:
     high: Floats
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Released leaf numbers of one tree or choice, per aggregate that it serves: the estimate and its interval."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+
+
+Served = Noisy | Places
+
+
 class Aggregate(Protocol):
     """A SQL aggregate: Claim, Proof and Assumes stand with each."""
 
@@ -72,11 +89,18 @@ class Aggregate(Protocol):
     @property
     def spoken(self) -> str: ...
 
-    def type(self, argument: Expr | None) -> Type: ...
+    def type(self, call: AggregateCall) -> Type: ...
 
-    def measures(self, argument: Expr | None, setting: Setting) -> tuple[Measure, ...]: ...
+    def measures(self, call: AggregateCall, setting: Setting) -> tuple[Measure, ...]: ...
 
-    def finish(self, noisy: tuple[Noisy, ...], argument: Expr | None, setting: Setting, level: float) -> Estimate: ...
+    def finish(self, served: tuple[Served, ...], call: AggregateCall, setting: Setting, level: float) -> Estimate: ...
+
+
+def sums(served: tuple[Served, ...]) -> tuple[Noisy, ...]:
+    """What serves an aggregate of sums."""
+    found = tuple(one for one in served if isinstance(one, Noisy))
+    invariant(len(found) == len(served), "an aggregate of sums is served by sums")
+    return found
 
 
 def capped(name: str, term: Term, setting: Setting, *, paired: bool = False, most: Fraction | None = None) -> Measure:
@@ -88,6 +112,7 @@ def capped(name: str, term: Term, setting: Setting, *, paired: bool = False, mos
     cap = setting.rows * term.magnitude
     if most is not None:
         cap = max(1, min(cap, int(most / term.unit)))
-    rounds = setting.shape is Shape.WEIGHTED or (setting.shape is Shape.TOTAL and paired)
+    counted = term.kind in ("tree", "choice")
+    rounds = setting.shape is Shape.WEIGHTED or (setting.shape is Shape.TOTAL and (paired or counted))
     bits = min(20, SPARE_BITS - log2_ceil(cap)) if rounds else 0
     return Measure(name, term, cap, bits, paired)

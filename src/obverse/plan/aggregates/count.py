@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from obverse.core.types import Type
-from obverse.plan.aggregates.base import Estimate, Noisy, Setting, capped
-from obverse.plan.expressions import Expr
+from obverse.plan.aggregates.base import Estimate, Served, Setting, capped, sums
 from obverse.plan.measure import Measure, count_term
+from obverse.plan.question import AggregateCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +24,15 @@ class Count:
     name: ClassVar[str] = "count"
     spoken: ClassVar[str] = "COUNT(*), COUNT(x)"
 
-    def type(self, argument: Expr | None) -> Type:
+    def type(self, call: AggregateCall) -> Type:
         return Type.INTEGER
 
-    def measures(self, argument: Expr | None, setting: Setting) -> tuple[Measure, ...]:
-        return (capped("count", count_term(argument), setting),)
+    def measures(self, call: AggregateCall, setting: Setting) -> tuple[Measure, ...]:
+        return (capped("count", count_term(call.argument), setting),)
 
-    def finish(self, noisy: tuple[Noisy, ...], argument: Expr | None, setting: Setting, level: float) -> Estimate:
+    def finish(self, served: tuple[Served, ...], call: AggregateCall, setting: Setting, level: float) -> Estimate:
         import numpy as np
 
-        (count,) = noisy
+        (count,) = sums(served)
         half = count.half_width(level)
         return Estimate(np.rint(count.values), np.floor(count.values - half), np.ceil(count.values + half))

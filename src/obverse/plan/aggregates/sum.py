@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from obverse.core.types import Type
-from obverse.plan.aggregates.base import Estimate, Noisy, Setting, capped
-from obverse.plan.expressions import Expr, Ref, number_bounds
+from obverse.plan.aggregates.base import Estimate, Served, Setting, capped, sums
+from obverse.plan.expressions import Ref, number_bounds
 from obverse.plan.measure import Measure, sum_term
+from obverse.plan.question import AggregateCall
 
 WHOLE_MAX = 1 << 31
 
@@ -27,24 +28,26 @@ class Sum:
     name: ClassVar[str] = "sum"
     spoken: ClassVar[str] = "SUM(x)"
 
-    def type(self, argument: Expr | None) -> Type:
+    def type(self, call: AggregateCall) -> Type:
         """An integer while a billion rows of the largest magnitude fit 61 bits; sums of larger ones are doubles."""
+        argument = call.argument
         if argument is None or argument.facts.type is not Type.INTEGER:
             return Type.DOUBLE
         bounds = number_bounds(argument.facts)
         return Type.INTEGER if bounds is not None and bounds.magnitude <= WHOLE_MAX else Type.DOUBLE
 
-    def measures(self, argument: Expr | None, setting: Setting) -> tuple[Measure, ...]:
+    def measures(self, call: AggregateCall, setting: Setting) -> tuple[Measure, ...]:
+        argument = call.argument
         assert argument is not None
         most = argument.facts.sum_cap if isinstance(argument, Ref) else None
         return (capped("sum", sum_term(argument, setting.rows), setting, most=most),)
 
-    def finish(self, noisy: tuple[Noisy, ...], argument: Expr | None, setting: Setting, level: float) -> Estimate:
+    def finish(self, served: tuple[Served, ...], call: AggregateCall, setting: Setting, level: float) -> Estimate:
         import numpy as np
 
-        (total,) = noisy
+        (total,) = sums(served)
         half = total.half_width(level)
         low, high = total.values - half, total.values + half
-        if self.type(argument) is Type.INTEGER:
+        if self.type(call) is Type.INTEGER:
             return Estimate(np.rint(total.values), np.floor(low), np.ceil(high))
         return Estimate(total.values, low, high)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from obverse.core.types import Type
-from obverse.plan.aggregates.base import Estimate, Noisy, Setting, capped
-from obverse.plan.expressions import Expr
+from obverse.plan.aggregates.base import Estimate, Noisy, Served, Setting, capped, sums
 from obverse.plan.intervals import half_width, ratio
 from obverse.plan.measure import Measure, count_term, square_term, sum_term
+from obverse.plan.question import AggregateCall
 
 if TYPE_CHECKING:
     from obverse.plan.intervals import Floats
@@ -33,10 +33,11 @@ class Variance:
     sample: bool
     root: bool
 
-    def type(self, argument: Expr | None) -> Type:
+    def type(self, call: AggregateCall) -> Type:
         return Type.DOUBLE
 
-    def measures(self, argument: Expr | None, setting: Setting) -> tuple[Measure, ...]:
+    def measures(self, call: AggregateCall, setting: Setting) -> tuple[Measure, ...]:
+        argument = call.argument
         assert argument is not None
         return (
             capped("count", count_term(argument), setting),
@@ -44,14 +45,15 @@ class Variance:
             capped("squares", square_term(argument, setting.rows), setting, paired=True),
         )
 
-    def finish(self, noisy: tuple[Noisy, ...], argument: Expr | None, setting: Setting, level: float) -> Estimate:
+    def finish(self, served: tuple[Served, ...], call: AggregateCall, setting: Setting, level: float) -> Estimate:
         import numpy as np
 
+        argument, noisy = call.argument, sums(served)
         assert argument is not None
         term = sum_term(argument, setting.rows, centred=True)
         radius = float(term.magnitude * term.unit)
         spare = 0.02 * (1 - level) if self.sample else 0.0  # of the error pays for how many there are at least
-        estimate = _population(noisy, radius, level + spare)
+        estimate = population(noisy, radius, level + spare)
         if self.sample:
             count = np.maximum(noisy[0].values, 2.0)
             fewest = np.maximum(noisy[0].values - noisy[0].half_width(1 - spare), 2.0)
@@ -62,7 +64,7 @@ class Variance:
         return estimate
 
 
-def _population(noisy: tuple[Noisy, ...], radius: float, level: float) -> Estimate:
+def population(noisy: tuple[Noisy, ...], radius: float, level: float) -> Estimate:
     """The population variance and its interval, within [0, radius^2]."""
     import numpy as np
 

@@ -104,10 +104,25 @@ class DuckDB:
     def log2(self, sql: str) -> str:
         return f"log2({sql})"
 
+    def listed_text(self, sql: str, values: tuple[Value, ...]) -> str:
+        """The text where it is one of the values, else NULL; by hash, however many there are."""
+        return f"CAST({self._member(sql, values)} AS VARCHAR)"
+
+    def text_place(self, sql: str, values: tuple[Value, ...]) -> str:
+        """The place of a text among the values, else NULL."""
+        return f"CAST(enum_code({self._member(sql, values)}) AS BIGINT)"
+
+    def _member(self, sql: str, values: tuple[Value, ...]) -> str:
+        return f"TRY_CAST({sql} AS ENUM({', '.join(self.literal(value, Type.TEXT) for value in values)}))"
+
     def keyed_hash(self, key: str, values: list[str]) -> str:
         """A text that nobody without the key can foresee, the same for equal values."""
         parts = ", ".join(f"COALESCE(CAST({value} AS VARCHAR), chr(30))" for value in values)
         return f"md5(concat_ws(chr(31), {self.literal(key, Type.TEXT)}, {parts}))"
+
+    def micros(self, sql: str) -> str:
+        """Microseconds since 1970-01-01 of a timestamp."""
+        return f"epoch_us({sql})"
 
     def whole_quotient(self, top: str, bottom: str) -> str:
         """Integer division towards zero; the caller guards the divisor."""

@@ -14,13 +14,14 @@ import datetime as dt
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 
 from obverse.core.bounds import UNBOUNDED, Bounds, Categories, Interval
 from obverse.core.types import Type, Value, days
 from obverse.plan.expressions import ColumnFacts
 from obverse.plan.functions.base import ANY, Dialect, Facts, Function, Printed, literal_text, mismatch, need, tainted
 from obverse.plan.functions.dates import TEMPORAL, ends_of, midnight_of, units_between
-from obverse.plan.functions.listing import over_lists
+from obverse.plan.functions.listing import CHARACTERS_MAX, over_lists
 from obverse.plan.functions.text import strict
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -127,6 +128,14 @@ def written(moment: dt.datetime, pattern: str) -> str:
     return "".join(SIGNS[piece][1](moment) if piece in SIGNS else piece for piece in pieces(pattern) or ())
 
 
+@lru_cache(maxsize=64)
+def _texts(pattern: str, finest: str, ends: tuple[dt.datetime, dt.datetime] | None, kind: Type) -> Bounds:
+    moments = None if ends is None else units_between(finest, ends, kind)
+    if moments is None or len(moments) * len(pattern) > CHARACTERS_MAX:
+        return UNBOUNDED
+    return Categories(tuple(dict.fromkeys(written(moment, pattern) for moment in moments)))
+
+
 def _format_facts(facts: Facts) -> ColumnFacts:
     need(TEMPORAL, facts[:1], "STRFTIME")
     pattern = literal_text(facts[1])
@@ -134,10 +143,7 @@ def _format_facts(facts: Facts) -> ColumnFacts:
         raise mismatch(f"STRFTIME takes a literal pattern of {' '.join(SIGNS)}", "Write STRFTIME(d, '%Y-%m').")
     units = [SIGNS[piece][0] for piece in pieces(pattern) or () if piece in SIGNS]
     finest = max(units, key=FINER.index, default="year")
-    ends = ends_of(facts[0])
-    known = None if ends is None else units_between(finest, ends, facts[0].type)
-    texts = None if known is None else tuple(dict.fromkeys(written(moment, pattern) for moment in known))
-    bounds = UNBOUNDED if texts is None else Categories(texts)
+    bounds = _texts(pattern, finest, ends_of(facts[0]), facts[0].type)
     return ColumnFacts(Type.TEXT, facts[0].nullable, bounds, None, tainted(facts))
 
 

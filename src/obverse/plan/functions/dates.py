@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 from fractions import Fraction
+from functools import lru_cache
 
 from obverse.core.bounds import UNBOUNDED, Bounds, Categories, Interval
 from obverse.core.types import Type, Value, days, micros
@@ -151,6 +152,7 @@ def _next(unit: str, moment: dt.datetime) -> dt.datetime:
     return moment + dt.timedelta(**{f"{unit}s": 1})
 
 
+@lru_cache(maxsize=64)
 def units_between(unit: str, ends: tuple[dt.datetime, dt.datetime], kind: Type) -> tuple[dt.datetime, ...] | None:
     """The first moment of every unit that meets the range; None when there are too many, or the calendar ends."""
     unit = "day" if kind is Type.DATE and unit in CLOCK else unit  # a date has no hours
@@ -164,8 +166,10 @@ def units_between(unit: str, ends: tuple[dt.datetime, dt.datetime], kind: Type) 
     return tuple(values)
 
 
+@lru_cache(maxsize=64)
 def _listed(unit: str, ends: tuple[dt.datetime, dt.datetime], kind: Type) -> Bounds:
-    values = units_between(unit, ends, kind)
+    whole = kind is Type.DATE and unit in ("day", *CLOCK)  # dates as they are
+    values = None if whole else units_between(unit, ends, kind)
     if values is not None:
         return Categories(tuple(v.date() if kind is Type.DATE else v for v in values))
     low, high = (truncate(unit, max(end, FIRST.get(unit, dt.datetime.min))) for end in ends)

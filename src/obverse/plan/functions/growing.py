@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from obverse.core.errors import Refused
 from obverse.core.types import Type, Value
 from obverse.plan.expressions import ColumnFacts
 from obverse.plan.functions.arithmetic import as_type
@@ -20,7 +21,7 @@ from obverse.plan.functions.base import (
     Facts,
     Function,
     Printed,
-    literal_integer,
+    literal_number,
     literal_text,
     mismatch,
     need,
@@ -150,10 +151,22 @@ replaced = Function(
 )
 
 
+def _literal_length(fact: ColumnFacts, what: str) -> int:
+    number = literal_number(fact) if fact.type is Type.INTEGER else None
+    if number is None or not 0 <= number <= LENGTH_MAX:
+        raise Refused(
+            "function_not_allowed",
+            f"{what} is allowed only with a literal length from 0 to {LENGTH_MAX}",
+            why="a length from a row would let one row take any amount of memory",
+            fix=f"Write {what}(s, 10, ' ').",
+        )
+    return int(number)
+
+
 def _pad_facts(what: str, meaning: Callable[..., Value]) -> Callable[[Facts], ColumnFacts]:
     def derive(facts: Facts) -> ColumnFacts:
         need((Type.TEXT,), facts[::2], what)
-        literal_integer(facts[1], 0, LENGTH_MAX, f"{what}'s length")
+        _literal_length(facts[1], what)
         literal_texts(what, 1)(facts[1:])
         return over_lists(facts, Type.TEXT, strict(meaning))
 
@@ -168,7 +181,7 @@ def _pad(name: str, meaning: Callable[[str, str], str]) -> Function:
     return Function(
         name,
         _pad_facts(name.upper(), padded),
-        lambda args, facts, d: f"{name}({args[0]}, {literal_integer(facts[1], 0, LENGTH_MAX, name)}, {args[2]})",
+        lambda args, facts, d: f"{name}({args[0]}, {_literal_length(facts[1], name)}, {args[2]})",
         strict(padded),
         "as long as its literal says",
         f"{name.upper()}(s, n), {name.upper()}(s, n, 'fill')",

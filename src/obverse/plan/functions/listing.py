@@ -12,7 +12,8 @@ from obverse.core.types import Type, Value
 from obverse.plan.expressions import ColumnFacts, domain
 from obverse.plan.functions.base import Facts, any_null, tainted
 
-LISTED_MAX = 4096  # combinations of the arguments' values
+LISTED_MAX = 2048  # combinations of the arguments' values
+CHARACTERS_MAX = 1 << 16  # of all texts that are listed, so that a question cannot make long lists of long texts
 
 Known = Callable[[Value], bool]
 
@@ -59,4 +60,12 @@ def _values(lists: list[tuple[Value, ...] | None], reference: Callable[..., Valu
         return None
     if not all(known(value) for values in given for value in values):
         return None
-    return dict.fromkeys(reference(*combination) for combination in itertools.product(*given))
+    found: dict[Value, None] = {}
+    characters = 0
+    for combination in itertools.product(*given):
+        value = reference(*combination)
+        characters += len(value) if isinstance(value, str) and value not in found else 0
+        if characters > CHARACTERS_MAX:
+            return None
+        found[value] = None
+    return found

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from obverse.core.bounds import UNBOUNDED, Unbounded
 from obverse.core.errors import invariant
 from obverse.core.sensitivity import Stability
 from obverse.core.types import Type
-from obverse.plan.expressions import Call, ColumnFacts, Expr, refs
+from obverse.plan.expressions import Call, ColumnFacts, Expr, Ref, number_bounds, refs
 from obverse.plan.facts import Facts
 from obverse.plan.nodes import JoinKind
+from obverse.plan.rules.filter import EXACT_DOUBLES
 
 MANY = 1 << 20  # more rows of one unit than anybody means
 
@@ -22,8 +23,9 @@ def join(left: Facts, right: Facts, kind: JoinKind, on: tuple[Expr, ...], copies
     Claim:   the rows of a unit are a function of its own rows and of public ones; where each row of a table is a unit of
              its own, it has at most `rows` partners.
     Proof:   two private sides are joined on their units too, so a pair belongs to one unit, and so does a row without a
-             partner (FULL: whichever side it comes from). A public side is the same in both neighbours; it stands on
-             the right, so a row without a unit never stays. `copies` partners are kept at most, by the emitted SQL.
+             partner (FULL: whichever side it comes from, or both where a condition fails). A public side is the same in
+             both neighbours; it stands on the right, so a row without a unit never stays. A row's partners share the
+             values of the equated columns, of which the emitted SQL keeps `copies` rows at most.
     Assumes: conditions read the two rows alone.
     """
     invariant(not left.columns.keys() & right.columns.keys(), "names of two joined sides are disjoint")
@@ -38,7 +40,8 @@ def join(left: Facts, right: Facts, kind: JoinKind, on: tuple[Expr, ...], copies
         invariant(kind is not JoinKind.FULL, "a public row has no unit")
         return Facts(uncounted(columns), with_public(left.stability, right, on, copies))
     invariant(left.stability.keyed and right.stability.keyed, "rows that are units of their own have no key to join on")
-    return Facts(columns, together(left.stability, right.stability))
+    apart = kind is JoinKind.FULL and bool(on)
+    return Facts(columns, together(left.stability, right.stability, apart=apart))
 
 
 def with_public(stability: Stability, right: Facts, on: tuple[Expr, ...], copies: int | None) -> Stability:
@@ -46,30 +49,56 @@ def with_public(stability: Stability, right: Facts, on: tuple[Expr, ...], copies
     if copies is not None:
         invariant(not isinstance(stability.rows, Unbounded), "partners are counted where rows are")
         assert not isinstance(stability.rows, Unbounded)
-        return replace(stability, rows=stability.rows * copies, cap=stability.rows * copies, always_present=False)
+        most = stability.rows * copies
+        rows = UNBOUNDED if stability.keyed else most  # rows with a key are limited by it
+        return replace(stability, rows=rows, cap=most, always_present=False, groups=None)
     invariant(stability.keyed, "partners of a row that is a unit are counted")
     many = partners(right, on)
     cap = None if stability.cap is None else min(stability.cap * (MANY if many is None else many), MANY)
-    return replace(stability, rows=UNBOUNDED, cap=cap, always_present=False)
+    return replace(stability, rows=UNBOUNDED, cap=cap, always_present=False, groups=stability.groups if many == 1 else None)
 
 
-def together(left: Stability, right: Stability) -> Stability:
-    """One unit's reach in the pairs of its own rows."""
+def together(left: Stability, right: Stability, *, apart: bool) -> Stability:
+    """One unit's reach in the pairs of its own rows; `apart`: rows of both sides may stay without a partner."""
+    if apart:
+        cap = None if left.cap is None or right.cap is None else min(max(left.cap * right.cap, left.cap + right.cap), MANY)
+        return Stability(left.neighbours, UNBOUNDED, cap=cap)
     cap = None if left.cap is None or right.cap is None else min(left.cap * right.cap, MANY)
     single = left.rows == right.rows == 1
-    return Stability(left.neighbours, 1 if single else UNBOUNDED, cap=cap)
+    return Stability(left.neighbours, 1 if single else UNBOUNDED, cap=cap, groups=_groups(left, right))
+
+
+def _groups(left: Stability, right: Stability) -> int | None:
+    """Keys of pairs: those of one side where the other has one row, else nothing is known but the rows."""
+    if left.cap == 1:
+        return right.groups
+    return left.groups if right.cap == 1 else None
 
 
 def partners(right: Facts, on: tuple[Expr, ...]) -> int | None:
     """Rows of a public side that can equal one row on the other: the least of what its columns tell."""
-    found = None
+    counted = [right.columns[ref.name].copies for ref in equated(on, right.columns)]
+    return min((copies for copies in counted if copies is not None), default=None)
+
+
+def equated(on: tuple[Expr, ...], right: Collection[str]) -> tuple[Ref, ...]:
+    """Columns of the right side that have one value in all partners of a row: set equal to what the right does not tell."""
+    found = []
     for term in on:
         if isinstance(term, Call) and term.function == "eq":
-            for ref in refs(term):
-                copies = right.columns[ref.name].copies if ref.name in right.columns else None
-                if copies is not None and ref in term.args:
-                    found = copies if found is None else min(found, copies)
-    return found
+            for one, other in (term.args, term.args[::-1]):
+                pinned = isinstance(one, Ref) and one.name in right and not any(ref.name in right for ref in refs(other))
+                if pinned and isinstance(one, Ref) and not _rounded(one, other):
+                    found.append(one)
+    return tuple(found)
+
+
+def _rounded(column: Ref, other: Expr) -> bool:
+    """Whether different integers of the column may equal one value: beside a double, the engine reads them as doubles."""
+    if column.facts.type is not Type.INTEGER or other.facts.type is not Type.DOUBLE:
+        return False
+    bounds = number_bounds(column.facts)
+    return bounds is None or bounds.magnitude > EXACT_DOUBLES
 
 
 def uncounted(columns: Mapping[str, ColumnFacts]) -> dict[str, ColumnFacts]:

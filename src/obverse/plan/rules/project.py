@@ -22,11 +22,12 @@ def project(facts: Facts, columns: tuple[tuple[str, Expr], ...]) -> Facts:
 def trim(facts: Facts, rows: int) -> Facts:
     """Facts once each unit keeps at most `rows` rows.
 
-    Claim:   a unit's rows are some of its own.
+    Claim:   a unit's rows are some of its own, and no more than `rows`.
     Proof:   they are chosen by a hash of the row and a key that is drawn for the question, within the unit; rows that
              are alike are interchangeable.
     Assumes: nothing.
     """
     if facts.stability is None:
         return facts
-    return Facts(facts.columns, replace(facts.stability, always_present=False))
+    cap = facts.stability.cap
+    return Facts(facts.columns, replace(facts.stability, always_present=False, cap=None if cap is None else min(cap, rows)))

@@ -17,6 +17,7 @@ from obverse.plan.measure import Term, bounded, sum_term
 from obverse.plan.nodes import Fold
 
 PUBLIC_ROWS = 1 << 31
+LEARNING_ROWS = 1 << 16  # of a unit whose limits are still to be learned
 
 
 def reduce(facts: Facts, keys: tuple[tuple[str, Expr], ...], folds: tuple[Fold, ...], unit: str) -> Facts:
@@ -24,9 +25,10 @@ def reduce(facts: Facts, keys: tuple[tuple[str, Expr], ...], folds: tuple[Fold, 
 
     Claim:   every value lies within the returned facts; a unit's rows are a function of its own; it has one row where
              the keys are the unit's own key alone.
-    Proof:   rows are grouped by unit and keys. Counts are clamped to the rows that are meant, sums are added as integers
-             on their grid, in any order the same, and clamped as a unit's own total is; AVG, MIN and MAX lie between
-             their argument's bounds, AVG clamped to them. A unit has no more groups than rows.
+    Proof:   rows are grouped by unit and keys, of which the unit's own key tells no rows of one unit apart
+             (an outer join may have made it NULL in some). Counts are clamped to the rows that are meant, sums are added
+             as integers on their grid, in any order the same, and clamped as a unit's own total is; AVG, MIN and MAX lie
+             between their argument's bounds, AVG clamped to them. A unit has no more groups than rows.
     Assumes: the child's rows of a unit are its own.
     """
     columns = {name: replace(expr.facts, names=key_named(expr), copies=None) for name, expr in keys}

@@ -42,7 +42,8 @@ def scan(table: Table, neighbours: Neighbours, columns: tuple[str, ...], named: 
     rows = 1 if table.row_is_unit else UNBOUNDED
     cap = 1 if table.limits is None else limits.rows if limits is not None else None
     keyed = table.unit is not None and table.unit.column is not None
-    return Facts(facts, Stability(neighbours, rows, present, keyed, cap))
+    groups = limits.groups if limits is not None else None
+    return Facts(facts, Stability(neighbours, rows, present, keyed, cap, groups))
 
 
 def keys_named(catalog: Catalog) -> dict[str, dict[str, str]]:

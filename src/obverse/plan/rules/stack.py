@@ -125,7 +125,7 @@ def _argument(term: Term) -> Expr:
 
 
 def _enumerable(term: Term) -> bool:
-    if term.expr is None or term.kind == "squares" or not modelled(term.expr):
+    if term.expr is None or term.kind not in ("count", "sum") or not modelled(term.expr):
         return False
     return term.kind == "count" or (term.expr.facts.type is Type.INTEGER and term.unit == 1)
 

@@ -45,11 +45,12 @@ def _column(facts: tuple[ColumnFacts, ...]) -> ColumnFacts:
 
 def _stability(found: list[Stability]) -> Stability:
     invariant(len({s.keyed for s in found}) == 1, "rows of one kind of unit")
-    rows = [s.rows for s in found if not isinstance(s.rows, Unbounded)]
+    rows = [s.rows for s in found if not isinstance(s.rows, Unbounded) and not s.keyed]  # those with a key are limited by it
     caps = [s.cap for s in found if s.cap is not None]
     return replace(
         found[0],
         rows=sum(rows) if len(rows) == len(found) else Unbounded(),
         always_present=False,
         cap=sum(caps) if len(caps) == len(found) else None,
+        groups=None,
     )

@@ -1,0 +1,188 @@
+"""The long form of a question: rows of part, key, cell, leaf and integer, for keys to discover and measures beyond sums.
+
+Part -1 lists the discovered keys with the number of units that vote for each, in the order of their values; part i holds
+measure i. Every choice among a unit's keys or values is by a hash under the question's own key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from obverse.core.types import Type
+from obverse.plan.measure import WEIGHT_BITS
+from obverse.plan.nodes import Aggregate, Shape
+from obverse.plan.rows import Rows
+from obverse.plan.sources import one_zero
+from obverse.plan.sums import Sums, saturated
+
+
+def long_form(root: Aggregate) -> bool:
+    """Whether the plan needs more than one integer per measure and public cell."""
+    return bool(root.discovered) or len(root.public.sets) > 1 or not all(m.summed for m in root.child.measures)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Prints the long form."""
+
+    rows: Rows
+    key: str
+
+    @property
+    def sums(self) -> Sums:
+        return Sums(self.rows, self.rows.d)
+
+    @property
+    def single(self) -> bool:
+        """Each row is a unit of its own, so nothing is chosen or weighted."""
+        return self.rows.shape in (Shape.ROW, Shape.ONE)
+
+    @property
+    def found(self) -> list[str]:
+        """The values of the keys that are discovered."""
+        return [f"f{n}" for n in range(len(self.rows.root.discovered))]
+
+    @property
+    def cell(self) -> list[str]:
+        """What a row's cell is told by."""
+        return (["k"] if self.rows.root.public.keys else []) + self.found
+
+    @property
+    def groups(self) -> int:
+        return self.rows.root.child.child.groups
+
+    def text(self) -> str:
+        measures = self.rows.measures
+        ctes = [f"kept AS MATERIALIZED {self.kept()}"]
+        added = [i for i, m in enumerate(measures) if m.summed]
+        if added:
+            ctes.append(f"added AS MATERIALIZED ({self.added(added)})")
+        parts = [self.part(i, "added", f"m{i}", "0") for i in added]
+        for i, measure in enumerate(measures):
+            if measure.summed:
+                continue
+            if measure.term.kind in ("distinct", "units") and not self.single:
+                values = [*self.cell, *([f"t{i}"] if measure.term.kind == "distinct" else [])]
+                ctes.append(f"pairs{i} AS MATERIALIZED ({self.pairs(values, f' WHERE t{i} IS NOT NULL')})")
+            ctes.append(f"part{i} AS ({self.measured(i)})")
+            parts.append(self.part(i, f"part{i}", "m", "leaf" if measure.term.leaves is not None else "0"))
+        if self.found:
+            if not self.single:
+                ctes.append(f"votes AS MATERIALIZED ({self.pairs(self.found)})")
+            ctes.append(f"listed AS MATERIALIZED ({self.listed()})")
+            names = ", ".join(self.found)
+            head = f"SELECT CAST(-1 AS BIGINT) AS part, id, CAST(0 AS BIGINT) AS k, CAST(0 AS BIGINT) AS leaf, n AS m, {names}"
+            parts.insert(0, f"{head} FROM listed")
+        return f"WITH {', '.join(ctes)} {' UNION ALL '.join(parts)}"
+
+    def kept(self) -> str:
+        """The rows; values by which they are told apart with one zero, or their order would choose which one is shown."""
+        root = self.rows.root
+        keys = {f"f{n}" for n, key in enumerate(root.discovered) if key.expr.facts.type is Type.DOUBLE}
+        told = [(i, m.term.expr) for i, m in enumerate(self.rows.measures) if m.term.kind == "distinct"]
+        doubles = keys | {f"t{i}" for i, expr in told if expr is not None and expr.facts.type is Type.DOUBLE}
+        if not doubles:
+            return self.rows.text()
+        sets = len(root.public.sets)
+        places = [f"k{n}" for n in range(sets)] if sets > 1 else ["k"] if root.public.keys else []
+        names = ([] if self.single else ["u"]) + places + self.found + [f"t{i}" for i in range(len(self.rows.measures))]
+        shown = ", ".join(f"{one_zero(name, self.rows.d)} AS {name}" if name in doubles else name for name in names)
+        return f"(SELECT {shown} FROM {self.rows.text()} AS w)"
+
+    def part(self, i: int, source: str, value: str, leaf: str) -> str:
+        """One measure's rows; those of keys that nobody voted for are left out."""
+        k = "k" if self.rows.root.public.keys else "CAST(0 AS BIGINT)"
+        key = "id" if self.found else "CAST(0 AS BIGINT)"
+        joined = ""
+        if self.found:
+            same = " AND ".join(f"s.{f} IS NOT DISTINCT FROM l.{f}" for f in self.found)
+            joined = f" JOIN listed AS l ON {same}"
+        rest = "".join(f", l.{f} AS {f}" for f in self.found)
+        figures = f"CAST({i} AS BIGINT) AS part, {key} AS id, {k} AS k, CAST({leaf} AS BIGINT) AS leaf, {value} AS m{rest}"
+        return f"SELECT {figures} FROM {source} AS s{joined}"
+
+    def added(self, places: list[int]) -> str:
+        """All sums at once."""
+        if self.rows.shape is Shape.TOTAL:
+            source, values = self.sums.totals("kept", places), [self.sums.total(i) for i in places]
+        elif self.single:
+            source, values = self.expanded("kept"), [f"t{i}" for i in places]
+        else:
+            source = self.expanded(self.sums.weighted("kept", "kept", places))
+            values = [self.sums.share(i) for i in places]
+        figures = [f"{saturated(v)} AS m{i}" for i, v in zip(places, values)]
+        return self.grouped(figures, source)
+
+    def grouped(self, figures: list[str], source: str, *more: str) -> str:
+        by = [*self.cell, *more]
+        grouped = f" GROUP BY {', '.join(by)}" if by else ""
+        return f"SELECT {', '.join([*by, *figures])} FROM {source} AS c{grouped}"
+
+    def expanded(self, source: str) -> str:
+        """Each row once for each grouping set; as it is where there is one."""
+        sets = len(self.rows.root.public.sets)
+        if sets == 1:
+            return source
+        arms = " ".join(f"WHEN {n} THEN k{n}" for n in range(sets))
+        numbers = ", ".join(f"({n})" for n in range(sets))
+        spread = f"(SELECT *, CASE s WHEN 0 THEN k0 {arms} END AS k FROM {source} AS b CROSS JOIN (VALUES {numbers}) AS y(s))"
+        return f"(SELECT * FROM {spread} AS z WHERE k IS NOT NULL)"
+
+    def measured(self, i: int) -> str:
+        """A measure that is not a sum of terms."""
+        match self.rows.measures[i].term.kind:
+            case "tree" | "choice":
+                return self.leaves(i)
+            case "distinct":
+                return self.distinct(i)
+            case _:
+                return self.units(i)
+
+    def leaves(self, i: int) -> str:
+        """Weighted counts of rows per leaf; every level of the tree above follows from them."""
+        source, value = self.expanded("kept"), "1"
+        if not self.single:
+            source = self.expanded(self.sums.weighted("kept", "kept", [i]))
+            value = self.sums.share(i)
+        there = f"(SELECT *, t{i} AS leaf FROM {source} AS x WHERE t{i} IS NOT NULL)"
+        return self.grouped([f"{saturated(value)} AS m"], there, "leaf")
+
+    def distinct(self, i: int) -> str:
+        """Different values, of which each unit brings a bounded number."""
+        kept = f"(SELECT * FROM {self.expanded('kept')} AS x WHERE t{i} IS NOT NULL)"
+        if not self.single:
+            kept = self.chosen(f"pairs{i}", [*self.cell, f"t{i}"])
+        return self.grouped([f"COUNT(DISTINCT t{i}) AS m"], kept)
+
+    def pairs(self, values: list[str], where: str = "") -> str:
+        """The different values of each unit."""
+        return f"SELECT DISTINCT {', '.join(['u', *values])} FROM {self.expanded('kept')} AS a{where}"
+
+    def units(self, i: int) -> str:
+        """Different units; one that is in many cells weighs less in each."""
+        d, whole, cap = self.rows.d, 1 << WEIGHT_BITS, self.rows.measures[i].cap
+        over = d.whole_quotient(d.wide(str(whole * cap)), "COUNT(*)")
+        spare = 1 << self.sums.spare(i)
+        over = d.whole_quotient(over, str(spare))
+        weight = f"CASE WHEN COUNT(*) <= {cap} THEN {whole // spare} ELSE CAST({over} AS BIGINT) END"
+        weights = f"(SELECT u, {weight} AS w{i} FROM pairs{i} AS y GROUP BY u)"
+        source = f"(SELECT * FROM pairs{i} AS p JOIN {weights} AS g USING (u))"
+        return self.grouped([f"{saturated(f'w{i}')} AS m"], source)
+
+    def listed(self) -> str:
+        """The discovered keys, how many units vote for each, and their places in the order of their values."""
+        votes = "kept" if self.single else self.chosen("votes", self.found)
+        values = ", ".join(self.found)
+        counted = f"(SELECT {values}, COUNT(*) AS n FROM {votes} AS v GROUP BY {values})"
+        order = ", ".join(f"{f} NULLS LAST" for f in self.found)
+        return f"SELECT {values}, n, row_number() OVER (ORDER BY {order}) - 1 AS id FROM {counted} AS o"
+
+    def chosen(self, pairs: str, values: list[str]) -> str:
+        """Of each unit's different values at most as many as it may bring; only units with more are put in order."""
+        columns = ", ".join(values)
+        over = f"(SELECT u FROM {pairs} AS b GROUP BY u HAVING COUNT(*) > {self.groups})"
+        hashed = self.rows.d.keyed_hash(self.key, ["u", *values])
+        ranked = f"SELECT {columns}, row_number() OVER (PARTITION BY u ORDER BY {hashed}, {columns}) AS place FROM {pairs} AS e"
+        few = f"SELECT {columns} FROM {pairs} AS c WHERE u NOT IN (SELECT u FROM {over} AS d)"
+        many = f"SELECT {columns} FROM ({ranked} WHERE u IN (SELECT u FROM {over} AS h)) AS r WHERE place <= {self.groups}"
+        return f"({few} UNION ALL {many})"

@@ -1,0 +1,236 @@
+"""Rows ready to be added up: unit, cell index, discovered keys and integer terms, each printed from the typed plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from obverse.catalog.model import Column, Table
+from obverse.core.bounds import Categories
+from obverse.core.types import Type
+from obverse.plan import print as printing
+from obverse.plan.dialects.duckdb import DuckDB
+from obverse.plan.expressions import Expr, Ref, domain, refs
+from obverse.plan.measure import Measure
+from obverse.plan.nodes import Aggregate, Filter, Key, Relation, Shape, only_scan
+from obverse.plan.rules.scan import column_facts
+from obverse.plan.sources import Source, Sources, listed
+
+CASE_MAX = 64  # keys printed as a CASE; longer lists are joined
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows below an aggregate. `text` is a subquery with u (where units are limited), k, v0 ..., t0 ..."""
+
+    root: Aggregate
+    sources: Sources
+    d: DuckDB
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        return self.root.child.measures
+
+    @property
+    def shape(self) -> Shape:
+        return self.root.child.child.shape
+
+    @property
+    def cap(self) -> int:
+        return self.root.child.child.rows
+
+    def text(self) -> str:
+        """Rows of unit, cell index and integer terms; rows outside the cells left out."""
+        shape = self.shape
+        source = self.source(self.root.child.child.child)
+        text = source.sql
+        if shape is Shape.ONE:
+            merged = ", ".join(f"MIN({source.columns[c]}) AS {source.columns[c]}" for c in self.used()) or "1 AS one"
+            text = f"(SELECT {merged} FROM {text} AS f GROUP BY u)"
+        return self.projected(text, source.columns, with_unit=shape in (Shape.TOTAL, Shape.WEIGHTED))
+
+    def source(self, relation: Relation) -> Source:
+        """The relation's rows; a filtered table with the columns that terms clamp by themselves as they lie."""
+        scan = only_scan(relation)
+        bare = self.bare()
+        if scan is None or not bare:
+            return self.sources(relation)
+        inner = self.sources.scanned(scan, bare, self.looked_up() - self.read_otherwise(relation))
+        found = [printing.expression(p, inner.columns, self.d) for p in predicates(relation)]
+        found += listed(self.sources.catalog.tables[scan.table], inner.columns, self.looked_up())
+        where = f" WHERE {' AND '.join(found)}" if found else ""
+        return Source(f"(SELECT * FROM {inner.sql} AS s{where})", inner.columns, inner.keyed)
+
+    def bare(self) -> tuple[str, ...]:
+        """Columns of a filtered table that a term clamps by itself, so that it reads them as they lie."""
+        limit = self.root.child.child
+        scan = only_scan(limit.child)
+        if limit.shape is Shape.ONE or scan is None:
+            return ()
+        table = self.sources.catalog.tables[scan.table]
+        found = {
+            m.term.expr.name for m in self.measures if clamps_itself(m.term.expr, m, table) and isinstance(m.term.expr, Ref)
+        }
+        return tuple(sorted(found | self.looked_up()))
+
+    def read_otherwise(self, relation: Relation) -> frozenset[str]:
+        """Columns that filters, terms and keys read by their enforced value."""
+        looked_up = self.looked_up()
+        exprs = predicates(relation)
+        exprs += [k.expr for k in self.root.child.keys if not (isinstance(k.expr, Ref) and k.expr.name in looked_up)]
+        exprs += [e for m in self.measures for e in (m.term.expr, m.term.other) if e is not None]
+        return frozenset(ref.name for expr in exprs for ref in refs(expr))
+
+    def looked_up(self) -> frozenset[str]:
+        """Columns that are keys as they lie: their place in the public list is looked up once, and tells if they are in it."""
+        limit, public = self.root.child.child, self.root.public
+        scan = only_scan(limit.child)
+        if limit.shape is Shape.ONE or scan is None or len(public.sets) > 1:
+            return frozenset()
+        columns = self.sources.catalog.tables[scan.table].columns
+        return frozenset(key.expr.name for key in public.keys if isinstance(key.expr, Ref) and own_list(key, columns))
+
+    def projected(self, source: str, columns: Mapping[str, str], *, with_unit: bool) -> str:
+        parts = ["u"] if with_unit else []
+        public = self.root.public
+        if public.keys:
+            values = ", ".join(f"{self.key_value(k, columns)} AS v{n}" for n, k in enumerate(public.keys))
+            source = f"(SELECT *, {values} FROM {source} AS v)"
+        indices, joins = [], ""
+        for n, key in enumerate(public.keys):
+            index, joined = key_index(key, f"v{n}", f"d{n}", self.d)
+            if isinstance(key.expr, Ref) and key.expr.name in self.looked_up():
+                place = self.d.text_place(f"v{n}", key.listed)
+                index = f"COALESCE({place}, {len(key.listed)})" if key.null_cell else place
+            joins += joined
+            indices.append((index, key))
+        parts += self.places(indices)
+        parts += [f"{self.value(k, columns)} AS f{n}" for n, k in enumerate(self.root.discovered)]
+        bare = self.bare()
+        for i, measure in enumerate(self.measures):
+            text, joined = self.term(measure, columns, bare, f"e{i}")
+            joins += joined
+            parts.append(f"{text} AS t{i}")
+        rows = f"(SELECT {', '.join(parts)} FROM {source} AS p{joins})"
+        one_set = indices and len(public.sets) == 1
+        return f"(SELECT * FROM {rows} AS q WHERE k IS NOT NULL)" if one_set else rows
+
+    def key_value(self, key: Key, columns: Mapping[str, str]) -> str:
+        raw = isinstance(key.expr, Ref) and key.expr.name in self.looked_up()
+        return f"r{columns[key.expr.name]}" if raw and isinstance(key.expr, Ref) else self.value(key, columns)
+
+    def value(self, key: Key, columns: Mapping[str, str]) -> str:
+        return printing.expression(key.expr, columns, self.d)
+
+    def places(self, indices: list[tuple[str, Key]]) -> list[str]:
+        """The cell of the row; of each grouping set, where there are several."""
+        public = self.root.public
+        if len(public.sets) == 1:
+            return [f"{mixed_radix(indices)} AS k"] if indices else []
+        found = []
+        for n, (chosen, offset) in enumerate(zip(public.sets, public.offsets)):
+            found.append(f"({offset} + {mixed_radix([indices[i] for i in chosen])}) AS k{n}")
+        return found
+
+    def term(self, measure: Measure, columns: Mapping[str, str], bare: tuple[str, ...], alias: str) -> tuple[str, str]:
+        """The term's text, and a join where it is the place among a long list."""
+        term = measure.term
+        if term.kind in ("count", "sum", "squares"):
+            return self.added(measure, columns, bare), ""
+        assert term.expr is not None or term.kind == "units"
+        value = None if term.expr is None else printing.expression(term.expr, columns, self.d)
+        match term.kind:
+            case "units":
+                return ("1" if value is None else f"CASE WHEN {value} IS NULL THEN NULL ELSE 1 END"), ""
+            case "distinct":
+                return str(value), ""
+            case "tree":
+                return printing.leaf(term, str(value), self.d), ""
+            case "choice":
+                assert term.expr is not None
+                place = Key("", term.expr, domain(term.expr.facts), null_cell=False)
+                return key_index(place, str(value), alias, self.d)
+            case _:
+                assert term.other is not None
+                return printing.product(term, str(value), printing.expression(term.other, columns, self.d), self.d), ""
+
+    def added(self, measure: Measure, columns: Mapping[str, str], bare: tuple[str, ...]) -> str:
+        expr = measure.term.expr
+        if expr is None:
+            return printing.term(measure.term, None, self.d, is_raw=False)
+        raw = isinstance(expr, Ref) and expr.name in bare and measure.term.grid is not None
+        if raw:
+            assert isinstance(expr, Ref)
+            return printing.term(measure.term, f"r{columns[expr.name]}", self.d, is_raw=True)
+        return printing.term(measure.term, printing.expression(expr, columns, self.d), self.d, is_raw=False)
+
+    def used(self) -> tuple[str, ...]:
+        """Columns that keys and terms read, once rows are chosen."""
+        exprs: list[Expr] = [key.expr for key in self.root.child.keys]
+        exprs += [e for m in self.measures for e in (m.term.expr, m.term.other) if e is not None]
+        return tuple(sorted({r.name for expr in exprs for r in refs(expr)}))
+
+
+def own_list(key: Key, columns: Mapping[str, Column]) -> bool:
+    """A text column with a long public list, which is the key's own."""
+    assert isinstance(key.expr, Ref)
+    column = columns[key.expr.name]
+    long = column.type is Type.TEXT and len(key.listed) > printing.FEW
+    return long and column.bounds == Categories(key.listed) and column.nullable == key.null_cell
+
+
+def clamps_itself(expr: Expr | None, measure: Measure, table: Table) -> bool:
+    """A bare nullable column with an interval: the term's own clamp does all that the scan would."""
+    if not isinstance(expr, Ref) or measure.term.grid is None:
+        return False
+    column = table.columns[expr.name]
+    same = column_facts(column).bounds == expr.facts.bounds
+    return column.nullable and same and not isinstance(column.bounds, Categories)
+
+
+def predicates(relation: Relation) -> list[Expr]:
+    """The filters over a table."""
+    found = []
+    while isinstance(relation, Filter):
+        found.append(relation.predicate)
+        relation = relation.child
+    return found
+
+
+def key_index(key: Key, value: str, alias: str, d: DuckDB) -> tuple[str, str]:
+    """The key's index in its domain (NULL: the row is left out), and a join where the domain is a long list."""
+    kind, size = key.expr.facts.type, len(key.listed)
+    null = f" WHEN {value} IS NULL THEN {size}" if key.null_cell else ""
+    if not size:
+        return f"(CASE{null} END)" if null else "CAST(NULL AS BIGINT)", ""
+    if kind is Type.BOOLEAN:
+        arms = " ".join(f"WHEN {value if v else f'NOT {value}'} THEN {i}" for i, v in enumerate(key.listed))
+        return f"(CASE {arms}{null} END)", ""
+    if kind in (Type.INTEGER, Type.DATE) and _consecutive(key):
+        number = value if kind is Type.INTEGER else d.days(value)
+        first = printing.key_number(key.listed[0])
+        arm = f"WHEN {number} BETWEEN {first} AND {first + size - 1} THEN {number} - ({first})"
+        return f"(CASE {arm}{null} END)", ""
+    if kind is Type.TEXT and size > printing.FEW:
+        place = d.text_place(value, key.listed)
+        return (f"COALESCE({place}, CASE{null} END)" if null else place), ""
+    if size <= CASE_MAX:
+        arms = " ".join(f"WHEN {value} = {d.literal(v, kind)} THEN {i}" for i, v in enumerate(key.listed))
+        return f"(CASE {arms}{null} END)", ""
+    rows = ", ".join(f"({d.literal(v, kind)}, {i})" for i, v in enumerate(key.listed))
+    joined = f" LEFT JOIN (VALUES {rows}) AS {alias}(v, i) ON {alias}.v = {value}"
+    return (f"(CASE{null} ELSE {alias}.i END)" if null else f"{alias}.i"), joined
+
+
+def _consecutive(key: Key) -> bool:
+    numbers = [printing.key_number(v) for v in key.listed]
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+def mixed_radix(indices: list[tuple[str, Key]]) -> str:
+    """One cell number from all keys' indices, the last key running fastest."""
+    text = "CAST(0 AS BIGINT)"
+    for index, key in indices:
+        text = f"({text} * {key.cells} + {index})"
+    return text
+

@@ -1,0 +1,25 @@
+"""SELECT DISTINCT over public keys: every combination of them, from the catalog alone; nothing is read, nothing spent."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from obverse.catalog.model import Catalog
+from obverse.core.claim import PUBLIC
+from obverse.core.loss import NO_LOSS
+from obverse.plan.allocate import CostedPlan
+from obverse.plan.annotate import annotate
+from obverse.plan.answer import Answer, Price, Remaining
+from obverse.plan.finish import finish
+from obverse.plan.limit import limit
+from obverse.plan.question import Question
+from obverse.plan.randomize import Released
+
+
+def listed_keys(question: Question, catalog: Catalog, remaining: Remaining) -> Answer:
+    """The public keys, whether or not a row has them: which do is private."""
+    annotated = annotate(limit(question, catalog))
+    nothing = CostedPlan(annotated, (), NO_LOSS, Fraction(0), Fraction(0), catalog.accounting)
+    found = finish(Released(annotated.limited.root.cells, {}, {}), nothing)
+    free = Price("0", "0", 0.0, False)
+    return Answer(found.columns, found.rows, found.intervals, 1.0, PUBLIC, free, remaining, "public keys")

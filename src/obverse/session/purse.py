@@ -1,0 +1,77 @@
+"""What an analyst may spend for a purpose, what is left of it, and what a loss is worth in its terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from obverse.accounting import budget as budgets
+from obverse.accounting.directed import digits_down
+from obverse.catalog.model import Analyst, Budget, Catalog
+from obverse.core.errors import Refused
+from obverse.core.ledger import Cap, Caps, Ledger, Spent
+from obverse.core.loss import Loss
+from obverse.core.numbers import plain
+from obverse.plan.answer import Price, Remaining
+
+
+@dataclass(frozen=True, slots=True)
+class Purse:
+    """Caps that bind one analyst and purpose: those of all together, and their own."""
+
+    catalog: Catalog
+    ledger: Ledger
+    analyst: str
+    purpose: str
+
+    def cap(self) -> Cap:
+        """The cap that binds everybody: the ledger's own and the declared one, whichever is tighter."""
+        return budgets.tighter(self.ledger.cap(), budgets.cap_of(self.catalog.budget, self.catalog.accounting))
+
+    def remaining(self, loss: Loss) -> Remaining:
+        """What is left for this analyst and purpose."""
+        charge = budgets.count(loss, self.catalog.accounting)
+        with self.ledger.at_once():
+            cap, spent, binding = self.cap(), self.ledger.spent(), self.binding()
+        left = budgets.remaining(cap, spent)
+        counts = [budgets.like_this(charge, s, c) for c, s in binding]
+        known = [n for n in counts if n is not None]
+        share = float(left.amount / cap.amount) if cap.amount else 0.0
+        epsilon = plain(digits_down(left.amount, 6)) if self.catalog.accounting == "pure" else None
+        return Remaining(share, epsilon, min(known) if known else None)
+
+    def priced(self, costed_loss: Loss, epsilon: Fraction, delta: Fraction) -> tuple[Price, Remaining]:
+        charge = budgets.count(costed_loss, self.catalog.accounting)
+        with self.ledger.at_once():
+            share = float(budgets.share(charge, self.cap()))
+            return Price(plain(epsilon), plain(delta), share, False), self.remaining(costed_loss)
+
+    def binding(self) -> list[tuple[Cap, Spent]]:
+        caps = self.caps()
+        found = [(self.cap(), self.ledger.spent())]
+        if caps.analyst is not None:
+            found.append((caps.analyst, self.ledger.spent(analyst=self.analyst)))
+        if caps.purpose is not None:
+            found.append((caps.purpose, self.ledger.spent(purpose=self.purpose)))
+        return found
+
+    def caps(self) -> Caps:
+        whole, accounting = self.catalog.budget, self.catalog.accounting
+        analyst = self.catalog.analysts.get(self.analyst, Analyst(""))
+        purpose = self.catalog.purposes.get(self.purpose)
+        return Caps(
+            budgets.cap_of(whole, accounting),
+            None if analyst.budget is None else budgets.cap_within(analyst.budget, whole, accounting),
+            None if purpose is None else budgets.cap_within(purpose, whole, accounting),
+        )
+
+    def whole(self) -> Budget:
+        """The declared budget, or the ledger's where that is tighter; under zcdp the pair whose rho binds."""
+        granted, declared = getattr(self.ledger, "budget", lambda: self.catalog.budget)(), self.catalog.budget
+        if self.catalog.accounting == "zcdp":
+            return min((declared, granted), key=lambda pair: budgets.cap_of(pair, "zcdp").amount)
+        return Budget(min(granted.epsilon, declared.epsilon), min(granted.delta, declared.delta))
+
+
+def no_private_table() -> Refused:
+    return Refused("no_private_table", "this project has no private table, so it has no budget.")
