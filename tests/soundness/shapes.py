@@ -137,7 +137,7 @@ FROMS = {
     " sex AS g FROM people p) AS t",
     # What once broke the law: a unit's key that an outer join made NULL, a FULL JOIN of single rows, copies of single rows.
     "per unit of an outer side": "(SELECT COUNT(*) AS x, COUNT(*) > 2 AS g FROM visits a LEFT JOIN visits b ON a.person ="
-    " b.person AND a.cost < b.cost GROUP BY b.person) AS t",
+    " b.person AND a.cost < b.cost GROUP BY a.person, b.person) AS t",
     "different units of two sides": "(SELECT DISTINCT a.person, b.person AS other, 1 AS x, TRUE AS g FROM visits a LEFT JOIN"
     " visits b ON a.person = b.person AND a.cost < b.cost) AS t",
     "full join of single rows": "(SELECT p.age AS x, q.sex AS g FROM people p FULL JOIN people q ON p.person = q.person AND"

@@ -108,7 +108,6 @@ def person(key: int, age: int) -> dict[str, tuple[Row, ...]]:
 
 YOUNG = [person(key, 10) for key in range(1, 7)]
 EVEN = Family({name: tuple(row for one in YOUNG for row in one[name]) for name in YOUNG[0]}, (person(7, 90), person(8, 50)))
-CUT = 1 << 30  # a unit's full weight
 MUTATIONS = {
     "units meet in a join": (PAIRS, "g, COUNT(*)", "g", "ON l.u = r.u", "ON TRUE"),
     "units meet in a look-up": (FROMS["exists"], "COUNT(*)", "", "l.u = r.u", "TRUE"),
@@ -116,10 +115,10 @@ MUTATIONS = {
     "as many different values as there are": (T, "COUNT(DISTINCT x)", "", "place <= 2", "place <= 99"),
     "votes without a limit": (T, "x / 3, COUNT(*)", "x / 3", "place <= 2", "place <= 99"),
     "rows counted as votes": (T, "x / 3, COUNT(*)", "x / 3", "SELECT DISTINCT u, f0", "SELECT u, f0"),
-    "a tree without weights": (T, "MEDIAN(x)", "", f"<= 3 THEN {CUT}", f"<= 999 THEN {CUT}"),
-    "a choice without weights": (T, "MODE(g)", "", f"<= 3 THEN {CUT}", f"<= 999 THEN {CUT}"),
-    "weights that are twice as large": (T, "g, COUNT(*), MEDIAN(x)", "g", f"THEN {CUT}", f"THEN {2 * CUT}"),
-    "units without weights": (T, "g, COUNT(DISTINCT who)", "g", f"<= 2 THEN {CUT}", f"<= 999 THEN {CUT}"),
+    "a tree without weights": (T, "MEDIAN(x)", "", "<= 3 THEN ", "<= 999 THEN "),
+    "a choice without weights": (T, "MODE(g)", "", "<= 3 THEN ", "<= 999 THEN "),
+    "weights that are twice as large": (T, "g, COUNT(*), MEDIAN(x)", "g", "<= 3 THEN ", "<= 3 THEN 2 * "),
+    "units without weights": (T, "g, COUNT(DISTINCT who)", "g", "<= 2 THEN ", "<= 999 THEN "),
     "a total without a clamp": (FROMS["left join"], "COUNT(*), MEDIAN(x)", "", "LEAST(n0, 3)", "n0"),
 }
 

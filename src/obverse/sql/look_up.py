@@ -2,32 +2,49 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sqlglot import expressions as exp
 
 from obverse.core.types import Type
-from obverse.plan.expressions import Expr, key_named
+from obverse.plan.expressions import Expr, key_named, literal, null_of
 from obverse.plan.functions import call
 from obverse.plan.functions.base import common_type
-from obverse.plan.nodes import Mark
+from obverse.plan.nodes import Filter, Mark
 from obverse.plan.relations import unit_key
 from obverse.sql.named import Named
+from obverse.sql.names import whole_number
 from obverse.sql.parse import refuse
 from obverse.sql.scalars import Scalars
 
 if TYPE_CHECKING:
     from obverse.sql.relations import Relations
 
+    Pairs = Sequence[tuple[Expr, Expr]]
+
+DOUBTS_MAX = 8  # look-ups that one IN may need to tell NULL from FALSE
+EQUAL, OURS, THEIRS = "equal", "NULL outside", "NULL inside"
+
 
 def as_type(expr: Expr, kind: Type) -> Expr:
     return expr if expr.facts.type is kind else call(f"to_{kind.value}", expr)
 
 
+def sure(where: exp.Expression) -> frozenset[int]:
+    """Those IN of a WHERE for which NULL is as good as FALSE: nothing but AND and OR stands above them."""
+    where = where.unnest()
+    if isinstance(where, exp.And | exp.Or):
+        return frozenset(found for part in where.flatten() for found in sure(part))
+    return frozenset((id(where),)) if isinstance(where, exp.In) else frozenset()
+
+
 class LookUp:
     """Rows whose expressions may look into others by IN and EXISTS; each look-up adds one truth to the rows.
 
-    `sure` are those IN of which NULL means the same as FALSE.
+    `sure` are the IN for which NULL is as good as FALSE.
     """
 
     def __init__(self, relations: Relations, rows: Named, sure: frozenset[int] = frozenset()) -> None:
@@ -38,8 +55,10 @@ class LookUp:
         return self.rows.column(node)
 
     def membership(self, node: exp.In) -> Expr:
-        """x IN (SELECT y ...): TRUE where an equal is found, NULL where one might be behind a NULL, else FALSE."""
+        """x IN (SELECT y ...): TRUE where an equal is found, NULL where a NULL on either side may be one, else FALSE."""
         query = node.args["query"]
+        if _reads_outside(query):
+            raise refuse("correlated", node)
         inner = self.relations.derived(query.this if isinstance(query, exp.Subquery) else query, "inner")
         columns = list(inner.scopes[0][1].values())
         values = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
@@ -58,24 +77,51 @@ class LookUp:
         return call("case", found, literal(True), doubt, null_of(Type.BOOLEAN), literal(False))
 
     def doubts(self, inner: Named, pairs: Pairs, node: exp.Expression) -> list[Expr]:
-        """Where IN is NULL unless an equal is found: some row inside equals in all places but those NULL on either side."""
-        catalog = self.relations.catalog
-        places = range(len(pairs))
-        keys = [] if inner.public else [i for i in places if key_named(pairs[i][0]) and key_named(pairs[i][0]) == key_named(pairs[i][1])]
-        there = [i for i in keys if self.rows.there(pairs[i][0], catalog) and inner.there(pairs[i][1], catalog)]
-        if not inner.public and not any(key_named(pairs[i][0]) == unit_key(catalog) for i in there) and (
-            keys != there or any(pairs[i][1].facts.nullable for i in places if i not in there)
-        ):
+        """Each way in which a row inside equals but for NULLs. Only rows of the same unit may be asked, or public ones."""
+        ways = [
+            (EQUAL, *((OURS,) if self.may_be_null(a, self.rows) else ()), *((THEIRS,) if self.may_be_null(b, inner) else ()))
+            for a, b in pairs
+        ]
+        linked = any(way == (EQUAL,) and key_named(a) and key_named(a) == key_named(b) for way, (a, b) in zip(ways, pairs))
+        if math.prod(map(len, ways)) > DOUBTS_MAX or not (linked or inner.public):
             raise refuse("nullable_in", node)
-        ours = [i for i in places if i not in there and pairs[i][0].facts.nullable]
-        theirs = [i for i in places if i not in there and pairs[i][1].facts.nullable]
-        found = []
-        for nulls in (n for size in places for n in itertools.combinations(sorted({*ours, *theirs}), size + 1)):
-            for left in itertools.product(*((side for side, there_ in ((True, ours), (False, theirs)) if i in there_) for i in nulls)):
-                found.append((tuple(i for i, here in zip(nulls, left) if here), tuple(i for i, here in zip(nulls, left) if not here)))
-        if len(found) > DOUBTS_MAX:
-            raise refuse("nullable_in", node)
-        return [self.doubt(inner, pairs, node, *sides) for sides in found]
+        return [self.doubt(inner, pairs, way, node) for way in list(itertools.product(*ways))[1:]]
+
+    def may_be_null(self, expr: Expr, rows: Named) -> bool:
+        return expr.facts.nullable and not (key_named(expr) and rows.there(expr, self.relations.catalog))
+
+    def doubt(self, inner: Named, pairs: Pairs, way: Sequence[str], node: exp.Expression) -> Expr:
+        nulls = [call("is_null", b) for (_, b), how in zip(pairs, way) if how == THEIRS]
+        if nulls:
+            inner = inner.over(Filter(inner.relation, _all(nulls)), self.relations.catalog)
+        found = self.mark(inner, [pair for pair, how in zip(pairs, way) if how == EQUAL], node)
+        return _all([*(call("is_null", a) for (a, _), how in zip(pairs, way) if how == OURS), found])
+
+    def exists(self, node: exp.Exists) -> Expr:
+        """EXISTS (SELECT ... WHERE inner = outer AND ...)."""
+        tree = node.this.this if isinstance(node.this, exp.Subquery) else node.this
+        if not isinstance(tree, exp.Select) or tree.args.get("group") or tree.args.get("having") or tree.args.get("with_"):
+            raise refuse("correlated", node)
+        if any(isinstance(e, exp.AggFunc) for output in tree.expressions for e in output.walk()):
+            raise refuse("clause", node, "an aggregate in EXISTS")
+        if whole_number(tree.args.get("limit")) == 0 or whole_number(tree.args.get("offset")):
+            raise refuse("clause", node, "LIMIT 0 or OFFSET in EXISTS")
+        own, pairs = [], []
+        inner = self.relations.joined(tree)
+        where = tree.args.get("where")
+        terms = [] if where is None else list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
+        for term in terms:
+            plain = term.unnest()
+            if all(inner.has(c) for c in plain.find_all(exp.Column)):
+                own.append(plain)
+            else:
+                pairs.append(self.pair(plain, inner))
+        if own:
+            inner = self.relations.filtered(inner, exp.and_(*own) if len(own) > 1 else own[0])
+        if inner.public and not pairs:
+            raise refuse("correlated", node)
+        return self.mark(inner, pairs, node)
+
     def pair(self, term: exp.Expression, inner: Named) -> tuple[Expr, Expr]:
         """An equality between a row outside and a row inside."""
         if not isinstance(term, exp.EQ):
@@ -88,7 +134,8 @@ class LookUp:
         kind = common_type((a.facts, b.facts), "=")
         return as_type(a, kind), as_type(b, kind)
 
-    def mark(self, inner: Named, pairs: list[tuple[Expr, Expr]], node: exp.Expression, *, unknown: bool) -> Expr:
+    def mark(self, inner: Named, pairs: Pairs, node: exp.Expression) -> Expr:
+        """Whether a row inside equals in all pairs; the same look-up twice is one."""
         catalog = self.relations.catalog
         if not inner.public:
             if self.rows.public:
@@ -96,16 +143,20 @@ class LookUp:
             linked = [(a, b) for a, b in pairs if key_named(a) and key_named(a) == key_named(b)]
             if not linked or not self.rows.stability.keyed or not inner.stability.keyed:
                 raise refuse("join_unit", node)
-            unit = unit_key(catalog)
-            pairs = [(a, b) for a, b in pairs if not (key_named(a) == key_named(b) == unit)]
-            if unknown and any(b.facts.nullable for _, b in pairs):
-                raise refuse("nullable_in", node)
-        elif not pairs:
-            raise refuse("correlated", node)
+            pairs = [(a, b) for a, b in pairs if not self.of_unit(a, b, inner)]
+        known = self.rows.relation
+        while isinstance(known, Mark):
+            if known.right == inner.relation and known.on == tuple(pairs):
+                return self.rows.ref(known.name)
+            known = known.left
         name = f"look_up{len(self.rows.facts.columns)}"
-        made = Mark(self.rows.relation, inner.relation, tuple(pairs), name, unknown)
-        self.rows = self.rows.over(made, catalog)
+        self.rows = self.rows.over(Mark(self.rows.relation, inner.relation, tuple(pairs), name, unknown=False), catalog)
         return self.rows.ref(name)
+
+    def of_unit(self, a: Expr, b: Expr, inner: Named) -> bool:
+        """Whether the equality says no more than that both rows are of the same unit, which is always asked."""
+        catalog = self.relations.catalog
+        return key_named(a) == key_named(b) == unit_key(catalog) and self.rows.there(a, catalog) and inner.there(b, catalog)
 
 
 class LookUpScalars(Scalars):
@@ -127,7 +178,11 @@ class LookUpScalars(Scalars):
                 return super().__call__(node)
 
 
-def _reads_outside(node: exp.Subquery) -> bool:
-    """Whether a scalar subquery names a table alias that it does not define itself."""
-    own = {t.alias_or_name for t in node.find_all(exp.Table)}
-    return any(c.table and c.table not in own for c in node.find_all(exp.Column))
+def _all(terms: Sequence[Expr]) -> Expr:
+    return call("and", *terms) if len(terms) > 1 else terms[0]
+
+
+def _reads_outside(node: exp.Expression) -> bool:
+    """Whether a subquery names a table alias that it does not define itself."""
+    own = {t.alias_or_name.lower() for t in node.find_all(exp.Table, exp.Subquery)}
+    return any(c.table and c.table.lower() not in own for c in node.find_all(exp.Column))

@@ -14,8 +14,8 @@ from obverse.testing.identity import Identity
 if TYPE_CHECKING:
     from obverse.catalog.model import Catalog
     from obverse.core.ledger import Receipt
+    from obverse.plan.annotate import AnnotatedPlan
     from obverse.plan.finish import Finished
-    from obverse.plan.limit import LimitedPlan
     from obverse.session.ask import Asked, Debit
     from obverse.session.session import Session
 
@@ -45,14 +45,14 @@ def noiseless(project: Path | str, limits: EllipsisType | None = ..., *, analyst
             return Session(loaded, None, analyst=analyst, purpose=purpose)
         ledger = MemoryLedger("noiseless", claimed(catalog).terms, catalog.budget)
         asked = Project(lifted(catalog) if limits is None else catalog, loaded.engine)
-        door = open_door(catalog, in_full if limits is None else _as_limited)
+        door = open_door(catalog, in_full if limits is None else _as_planned)
         return Session(asked, ledger, analyst=analyst, purpose=purpose, dataset="noiseless", door=door)
     except BaseException:
         loaded.engine.close()
         raise
 
 
-def open_door(catalog: Catalog, counted: Callable[[LimitedPlan], LimitedPlan]) -> Callable[..., tuple[bytes, bool]]:
+def open_door(catalog: Catalog, counted: Callable[[AnnotatedPlan], AnnotatedPlan]) -> Callable[..., tuple[bytes, bool]]:
     """What stands in for `ask`: the same steps, with the identity in place of each mechanism, and no charge."""
     from obverse.core.loss import NO_LOSS
     from obverse.session.ask import charged
@@ -97,31 +97,31 @@ def lifted(catalog: Catalog) -> Catalog:
     return replace(catalog, tables=tables)
 
 
-def in_full(limited: LimitedPlan) -> LimitedPlan:
+def in_full(planned: AnnotatedPlan) -> AnnotatedPlan:
     """The plan in which every row counts: a join may have left a unit with more rows than one, and with a cap on them."""
     from obverse.plan.aggregates import BY_NAME
+    from obverse.plan.annotate import annotate
     from obverse.plan.nodes import Aggregate, Limit, Project, Shape
 
-    question = limited.question
+    limited, question = planned.limited, planned.limited.question
     setting = replace(limited.setting, shape=Shape.ROW, rows=1, groups=1, alone=False)
     each = [BY_NAME[call.function].measures(call, setting) for call in question.aggregates]
     measures = list(dict.fromkeys(measure for those in each for measure in those))
     serves = tuple(tuple(measures.index(measure) for measure in those) for those in each)
     root = Aggregate(Project(Limit(question.relation, Shape.ROW, 1), question.keys, tuple(measures), question.sets))
-    return replace(limited, root=root, setting=setting, serves=serves)
+    return annotate(replace(limited, root=root, setting=setting, serves=serves))
 
 
-def _as_limited(limited: LimitedPlan) -> LimitedPlan:
-    return limited
+def _as_planned(planned: AnnotatedPlan) -> AnnotatedPlan:
+    return planned
 
 
-def _without_noise(question: Asked, catalog: Catalog, counted: Callable[[LimitedPlan], LimitedPlan]) -> Asked:
-    from obverse.plan.annotate import annotate
+def _without_noise(question: Asked, catalog: Catalog, counted: Callable[[AnnotatedPlan], AnnotatedPlan]) -> Asked:
     from obverse.plan.emit import emit
     from obverse.session.ask import Asked
 
     costed = question.costed
-    annotated = annotate(counted(costed.annotated.limited))
+    annotated = counted(costed.annotated)
     sql = emit(annotated.limited.root, catalog, catalog.engine.get("kind", "duckdb"))
     threshold: Any = None if costed.threshold is None else Identity(costed.threshold.least)
     mechanisms = tuple(Identity() for _ in annotated.measures)
