@@ -39,8 +39,7 @@ soak: .venv/.developing
 	$(BIN)/python -m pytest -n 2 -m soak
 
 bench: .venv/.developing
-	@if [ -f bench/run.py ]; then $(BIN)/python bench/run.py; \
-	else for file in bench/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done; fi
+	$(BIN)/python bench/run.py
 
 dist: .venv/.developing
 	$(BIN)/python -m build --no-isolation --outdir dist

@@ -21,7 +21,9 @@ class Asked:
 
 def listed(themes: Mapping[str, str]) -> tuple[Asked, ...]:
     """The questions of each theme, which stand apart by empty lines."""
-    return tuple(Asked(theme, " ".join(sql.split())) for theme, text in themes.items() for sql in text.split("\n\n") if sql.strip())
+    return tuple(
+        Asked(theme, " ".join(sql.split())) for theme, text in themes.items() for sql in text.split("\n\n") if sql.strip()
+    )
 
 
 HOSPITAL = listed({
@@ -188,7 +190,7 @@ SELECT COUNT(*) FROM people WHERE STARTS_WITH(zip, '11') AND ENDS_WITH(name, 'a'
 
 SELECT COUNT(*) FROM people WHERE REPLACE(name, ' ', '') || '!' LIKE '%n!' AND POSITION('a' IN name) > 0
 
-SELECT AVG(LENGTH(TRIM(name))) FROM people
+SELECT AVG(CASE WHEN LENGTH(TRIM(name)) > 10 THEN 1 ELSE 0 END) AS long_names FROM people
 
 SELECT sex || '/' || CASE WHEN hiv THEN 'yes' ELSE 'no' END AS label, COUNT(*) AS n FROM people GROUP BY label
 
@@ -224,13 +226,12 @@ SELECT LAST_DAY(joined) AS month_end, COUNT(*) AS n FROM people WHERE joined >= 
 SELECT CAST(at AS DATE) AS day, COUNT(*) AS n FROM visits WHERE at >= '2024-01-01' AND at < '2024-02-01' GROUP BY day
 """,
     "case and buckets": """
-SELECT CASE WHEN age < 18 THEN 'child' WHEN age < 65 THEN 'adult' ELSE 'senior' END AS life, COUNT(*) AS n FROM people GROUP BY 1
+SELECT CASE WHEN age < 18 THEN 'child' WHEN age < 65 THEN 'adult' ELSE 'senior' END AS life, COUNT(*) AS n FROM people
+GROUP BY 1
 
 SELECT age // 10 * 10 AS decade, COUNT(*) AS n, AVG(salary) AS mean FROM people GROUP BY decade ORDER BY decade
 
 SELECT FLOOR(salary / 10000) AS band, COUNT(*) AS n FROM people GROUP BY band
-
-SELECT WIDTH_BUCKET(cost, 0, 10000, 20) AS bucket, COUNT(*) AS n FROM visits WHERE cost >= 0 AND cost < 10000 GROUP BY bucket
 
 SELECT LEAST(age, 90) AS capped, COUNT(*) AS n FROM people GROUP BY capped
 
@@ -260,7 +261,8 @@ SELECT DISTINCT clinic, COUNT(*) AS n FROM visits GROUP BY clinic
     "subtotals": """
 SELECT sex, hiv, COUNT(*) AS n FROM people WHERE hiv IS NOT NULL GROUP BY ROLLUP (sex, hiv)
 
-SELECT sex, age >= 65 AS retired, COUNT(*) AS n, AVG(salary) AS mean FROM people WHERE age IS NOT NULL GROUP BY CUBE (sex, retired)
+SELECT sex, age >= 65 AS retired, COUNT(*) AS n, AVG(salary) AS mean FROM people WHERE age IS NOT NULL GROUP BY CUBE
+(sex, retired)
 
 SELECT clinic, EXTRACT(YEAR FROM at) AS year, SUM(cost) AS cost, COUNT(*) AS n FROM visits
 GROUP BY GROUPING SETS ((clinic), (year), ())
@@ -314,7 +316,8 @@ SELECT p.sex, COUNT(*) AS visits, SUM(v.cost) AS cost FROM visits v INNER JOIN p
 
 SELECT COUNT(*) AS rows_, COUNT(v.cost) AS costs FROM people p LEFT JOIN visits v ON v.person_id = p.person_id
 
-SELECT p.sex, COUNT(*) AS rows_, COUNT(v.visit_id) AS visits FROM people p LEFT JOIN visits v ON v.person_id = p.person_id AND v.cost > 1000 GROUP BY p.sex
+SELECT p.sex, COUNT(*) AS rows_, COUNT(v.visit_id) AS visits FROM people p LEFT JOIN visits v ON v.person_id =
+p.person_id AND v.cost > 1000 GROUP BY p.sex
 
 SELECT COUNT(*) FROM people p LEFT JOIN visits v ON v.person_id = p.person_id WHERE v.visit_id IS NULL
 
@@ -328,14 +331,17 @@ SELECT COUNT(*) FROM people p, visits v WHERE p.person_id = v.person_id AND p.ag
 
 SELECT COUNT(*) FROM people p CROSS JOIN visits v WHERE p.person_id = v.person_id AND p.hiv
 
-SELECT c.city, p.sex, COUNT(*) AS n FROM people p JOIN visits v ON p.person_id = v.person_id JOIN clinics c ON v.clinic = c.clinic
+SELECT c.city, p.sex, COUNT(*) AS n FROM people p JOIN visits v ON p.person_id = v.person_id JOIN clinics c ON v.clinic
+= c.clinic
 GROUP BY c.city, p.sex
 
 SELECT COUNT(*) FROM visits a JOIN visits b ON a.person_id = b.person_id AND a.at < b.at AND a.clinic = b.clinic
 
-SELECT COUNT(*) FROM visits a JOIN visits b ON a.person_id = b.person_id WHERE a.clinic = 'Emergency' AND b.clinic = 'Cardiology'
+SELECT COUNT(*) FROM visits a JOIN visits b ON a.person_id = b.person_id WHERE a.clinic = 'Emergency' AND b.clinic =
+'Cardiology'
 
-SELECT p.hiv, AVG(v.cost) AS mean FROM people AS p JOIN visits AS v ON (v.person_id = p.person_id AND v.at > p.joined) GROUP BY p.hiv
+SELECT p.hiv, AVG(v.cost) AS mean FROM people AS p JOIN visits AS v ON (v.person_id = p.person_id AND v.at > p.joined)
+GROUP BY p.hiv
 
 SELECT COUNT(*) FROM people JOIN visits USING (person_id) JOIN clinics USING (clinic) WHERE city = 'Lakeside'
 
@@ -362,17 +368,20 @@ SELECT COUNT(DISTINCT city) AS cities FROM clinics
     "with": """
 WITH adults AS (SELECT * FROM people WHERE age >= 18) SELECT sex, COUNT(*) AS n FROM adults GROUP BY sex
 
-WITH adults AS (SELECT person_id, sex FROM people WHERE age >= 18), dear AS (SELECT person_id, cost FROM visits WHERE cost > 500)
+WITH adults AS (SELECT person_id, sex FROM people WHERE age >= 18), dear AS (SELECT person_id, cost FROM visits WHERE
+cost > 500)
 SELECT a.sex, COUNT(*) AS n, SUM(d.cost) AS cost FROM adults a JOIN dear d ON a.person_id = d.person_id GROUP BY a.sex
 
-WITH dear AS (SELECT * FROM visits WHERE cost > 500), totals AS (SELECT person_id, SUM(cost) AS total FROM dear GROUP BY person_id),
+WITH dear AS (SELECT * FROM visits WHERE cost > 500), totals AS (SELECT person_id, SUM(cost) AS total FROM dear GROUP BY
+person_id),
 rich AS (SELECT person_id FROM totals WHERE total > 3000) SELECT COUNT(*) FROM rich
 
 WITH people AS (SELECT * FROM people WHERE hiv) SELECT COUNT(*) FROM people
 
 WITH t(a, b) AS (SELECT age, sex FROM people) SELECT b, AVG(a) AS mean FROM t GROUP BY b
 
-WITH v AS (SELECT person_id, cost FROM visits) SELECT COUNT(*) FROM v x JOIN v y ON x.person_id = y.person_id AND x.cost = y.cost
+WITH v AS (SELECT person_id, cost FROM visits) SELECT COUNT(*) FROM v x JOIN v y ON x.person_id = y.person_id AND x.cost
+= y.cost
 
 WITH per AS (SELECT person_id, clinic, COUNT(*) AS n FROM visits GROUP BY person_id, clinic)
 SELECT clinic, SUM(CASE WHEN n > 1 THEN 1 ELSE 0 END) AS regulars, COUNT(*) AS patients FROM per GROUP BY clinic
@@ -380,7 +389,8 @@ SELECT clinic, SUM(CASE WHEN n > 1 THEN 1 ELSE 0 END) AS regulars, COUNT(*) AS p
     "derived tables": """
 SELECT COUNT(*) FROM (SELECT age FROM people WHERE sex = 'F') AS women WHERE age > 30
 
-SELECT t.band, COUNT(*) AS n FROM (SELECT CASE WHEN salary > 60000 THEN 'high' WHEN salary > 30000 THEN 'middle' ELSE 'low' END AS band
+SELECT t.band, COUNT(*) AS n FROM (SELECT CASE WHEN salary > 60000 THEN 'high' WHEN salary > 30000 THEN 'middle' ELSE
+'low' END AS band
 FROM people WHERE salary IS NOT NULL) AS t GROUP BY t.band
 
 SELECT AVG(x) FROM (SELECT cost * 2 AS x FROM visits WHERE clinic IN ('Emergency', 'Cardiology')) t
@@ -400,7 +410,8 @@ UNION ALL SELECT person_id, 'dear' FROM visits WHERE cost >= 100) AS t GROUP BY 
 
 SELECT COUNT(*) FROM (SELECT person_id FROM visits WHERE clinic = 'Emergency' UNION SELECT person_id FROM people WHERE hiv) AS t
 
-SELECT COUNT(*) FROM (SELECT person_id FROM visits WHERE clinic = 'Emergency' INTERSECT SELECT person_id FROM visits WHERE clinic = 'Cardiology') AS t
+SELECT COUNT(*) FROM (SELECT person_id FROM visits WHERE clinic = 'Emergency' INTERSECT SELECT person_id FROM visits
+WHERE clinic = 'Cardiology') AS t
 
 SELECT COUNT(*) FROM (SELECT person_id FROM people EXCEPT SELECT person_id FROM visits) AS never
 
@@ -417,11 +428,13 @@ SELECT COUNT(*) FROM people WHERE person_id IN (SELECT person_id FROM visits WHE
 
 SELECT COUNT(*) FROM people WHERE person_id NOT IN (SELECT person_id FROM visits WHERE cost > 1000)
 
-SELECT sex, COUNT(*) AS n FROM people p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.person_id = p.person_id AND v.cost > 2000) GROUP BY sex
+SELECT sex, COUNT(*) AS n FROM people p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.person_id = p.person_id AND v.cost
+> 2000) GROUP BY sex
 
 SELECT COUNT(*) FROM people p WHERE NOT EXISTS (SELECT * FROM visits v WHERE v.person_id = p.person_id)
 
-SELECT COUNT(*) FROM people p WHERE p.age > 80 OR EXISTS (SELECT 1 FROM visits v WHERE p.person_id = v.person_id AND v.clinic = 'Emergency')
+SELECT COUNT(*) FROM people p WHERE p.age > 80 OR EXISTS (SELECT 1 FROM visits v WHERE p.person_id = v.person_id AND
+v.clinic = 'Emergency')
 
 SELECT SUM(cost) FROM visits WHERE clinic IN (SELECT clinic FROM clinics WHERE city = 'Northfield')
 
@@ -433,12 +446,15 @@ SELECT COUNT(*) FROM visits WHERE person_id IN (SELECT person_id FROM people WHE
 
 SELECT COUNT(*) FROM people WHERE person_id IN (SELECT person_id FROM visits GROUP BY person_id HAVING COUNT(*) >= 10)
 
-SELECT CASE WHEN EXISTS (SELECT 1 FROM visits v WHERE v.person_id = p.person_id) THEN 'patient' ELSE 'other' END AS kind, COUNT(*) AS n
+SELECT CASE WHEN EXISTS (SELECT 1 FROM visits v WHERE v.person_id = p.person_id) THEN 'patient' ELSE 'other' END AS
+kind, COUNT(*) AS n
 FROM people p GROUP BY kind
 
-SELECT COUNT(*) FROM visits v WHERE (v.person_id, v.clinic) IN (SELECT person_id, clinic FROM visits WHERE clinic IS NOT NULL AND cost > 3000)
+SELECT COUNT(*) FROM visits v WHERE (v.person_id, v.clinic) IN (SELECT person_id, clinic FROM visits WHERE clinic IS NOT
+NULL AND cost > 3000)
 
-SELECT COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM visits v WHERE v.person_id = p.person_id AND v.cost > 500)) AS dear FROM people p
+SELECT COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM visits v WHERE v.person_id = p.person_id AND v.cost > 500)) AS dear
+FROM people p
 """,
     "per unit": """
 SELECT AVG(n) AS mean_visits, MAX(n) AS most FROM (SELECT person_id, COUNT(*) AS n FROM visits GROUP BY person_id) AS t
@@ -454,17 +470,21 @@ ON t.person_id = p.person_id GROUP BY p.sex
 
 SELECT COUNT(*) FROM (SELECT person_id, MIN(at) AS first FROM visits GROUP BY person_id) AS t WHERE first >= DATE '2022-01-01'
 
-SELECT clinics, COUNT(*) AS people FROM (SELECT COUNT(DISTINCT clinic) AS clinics FROM visits GROUP BY person_id) AS t GROUP BY clinics
+SELECT clinics, COUNT(*) AS people FROM (SELECT COUNT(DISTINCT clinic) AS clinics FROM visits GROUP BY person_id) AS t
+GROUP BY clinics
 
-SELECT DATE_TRUNC('year', first) AS cohort, COUNT(*) AS n FROM (SELECT MIN(at) AS first FROM visits GROUP BY person_id) AS t GROUP BY cohort
+SELECT DATE_TRUNC('year', first) AS cohort, COUNT(*) AS n FROM (SELECT MIN(at) AS first FROM visits GROUP BY person_id)
+AS t GROUP BY cohort
 
 SELECT AVG(dearest - cheapest) AS span FROM (SELECT MAX(cost) AS dearest, MIN(cost) AS cheapest FROM visits GROUP BY person_id
 HAVING COUNT(*) > 1) AS t
 
-SELECT COUNT(*) AS n, SUM(emergencies) AS emergencies FROM (SELECT COUNT(*) FILTER (WHERE clinic = 'Emergency') AS emergencies FROM visits
+SELECT COUNT(*) AS n, SUM(emergencies) AS emergencies FROM (SELECT COUNT(*) FILTER (WHERE clinic = 'Emergency') AS
+emergencies FROM visits
 GROUP BY person_id) AS t WHERE emergencies > 0
 
-SELECT clinic, AVG(n) AS mean FROM (SELECT person_id, clinic, COUNT(*) AS n FROM visits GROUP BY person_id, clinic) AS t GROUP BY clinic
+SELECT clinic, AVG(n) AS mean FROM (SELECT person_id, clinic, COUNT(*) AS n FROM visits GROUP BY person_id, clinic) AS t
+GROUP BY clinic
 
 SELECT AVG(n) FROM (SELECT p.person_id, COUNT(v.visit_id) AS n FROM people p LEFT JOIN visits v ON v.person_id = p.person_id
 GROUP BY p.person_id) AS t
@@ -475,7 +495,7 @@ GROUP BY person_id, EXTRACT(YEAR FROM at) HAVING COUNT(*) >= 2) AS t GROUP BY ye
 }) + (
     Asked("parameters", "SELECT COUNT(*) FROM people WHERE age >= ? AND sex = ?", (65, "F")),
     Asked("parameters", "SELECT clinic, COUNT(*) AS n FROM visits WHERE cost > $1 AND cost < $2 GROUP BY clinic", (10.5, 500)),
-    Asked("parameters", "SELECT COUNT(*) FROM people WHERE joined < $day AND name LIKE $like", {"day": "2015-06-01", "like": "A%"}),
+    Asked("parameters", "SELECT COUNT(*) FROM people WHERE joined < $day AND name LIKE $a", {"day": "2015-06-01", "a": "A%"}),
     Asked("parameters", "SELECT COUNT(*) FROM people WHERE name = ?", ("Robert'); DROP TABLE people; --",)),
 )  # fmt: skip
 
@@ -532,36 +552,56 @@ SELECT COUNT(*) AS n, COUNT(i.n) AS items FROM visits v LEFT JOIN items i USING 
 
 SELECT COUNT(*) AS n, SUM(i.n) AS items FROM people p LEFT JOIN visits v USING (person) LEFT JOIN items i USING (visit)
 
-SELECT COUNT(*) AS n, COUNT(p.score) AS scores, COUNT(v.cost) AS costs FROM people p FULL JOIN visits v ON p.person = v.person AND p.smoker
+SELECT COUNT(*) AS n, COUNT(p.score) AS scores, COUNT(v.cost) AS costs FROM people p FULL JOIN visits v ON p.person =
+v.person AND p.smoker
 
 SELECT w.wing, d.kind, COUNT(*) AS n FROM people p JOIN visits v ON p.person = v.person JOIN wards w ON w.ward = v.ward
 JOIN items i ON i.visit = v.visit JOIN drugs d ON d.drug = i.drug GROUP BY w.wing, d.kind
 
-SELECT COUNT(*) FROM visits a JOIN visits b ON a.person = b.person AND a.visit < b.visit WHERE a.ward IS NOT DISTINCT FROM b.ward
+SELECT COUNT(*) FROM visits a JOIN visits b ON a.person = b.person AND a.visit < b.visit WHERE a.ward IS NOT DISTINCT
+FROM b.ward
 
-SELECT a.ward, b.ward AS next, COUNT(*) AS n FROM visits a JOIN visits b ON a.person = b.person WHERE a.at < b.at GROUP BY a.ward, b.ward
+SELECT a.ward, b.ward AS next, COUNT(*) AS n FROM visits a JOIN visits b ON a.person = b.person WHERE a.at < b.at GROUP
+BY a.ward, b.ward
 
 SELECT COUNT(person) AS persons, COUNT(*) AS n FROM people JOIN visits USING (person)
 
-SELECT COUNT(p.person) AS here, COUNT(v.person) AS there, COUNT(*) AS n FROM visits v FULL JOIN people p ON v.person = p.person AND v.cost > 500
+SELECT COUNT(p.person) AS here, COUNT(v.person) AS there, COUNT(*) AS n FROM visits v FULL JOIN people p ON v.person =
+p.person AND v.cost > 500
 """,
     "chains of joins": """
+SELECT COUNT(ward) AS wards, COUNT(*) AS n FROM wards w JOIN visits v USING (ward) RIGHT JOIN people p ON p.person = v.person
+
+SELECT COUNT(*) AS n, COUNT(w.visit) AS later FROM people p LEFT JOIN visits v ON v.person = p.person AND v.ward = 'eye'
+LEFT JOIN visits w ON w.person = v.person AND w.at > v.at
+
+SELECT COUNT(*) AS n FROM people a JOIN (SELECT v.person FROM people p LEFT JOIN visits v ON v.person = p.person) AS b
+ON a.person = b.person
+
+SELECT COUNT(DISTINCT v.person) AS seen, COUNT(DISTINCT p.person) AS n FROM people p LEFT JOIN visits v ON v.person = p.person
+
 SELECT COUNT(ward) AS wards, COUNT(*) AS n FROM visits v JOIN wards w USING (ward) RIGHT JOIN people p ON p.person = v.person
 
-SELECT COUNT(a.score) AS a, COUNT(b.score) AS b, COUNT(*) AS n FROM people a LEFT JOIN people b ON a.person = b.person AND b.smoker
+SELECT COUNT(a.score) AS a, COUNT(b.score) AS b, COUNT(*) AS n FROM people a LEFT JOIN people b ON a.person = b.person
+AND b.smoker
 
 SELECT COUNT(*) FROM people p, visits v, wards w WHERE p.person = v.person AND v.ward = w.ward AND w.floor = 1
 
 SELECT COUNT(*) FROM people p JOIN visits v USING (person) LEFT JOIN wards w ON w.ward = v.ward WHERE w.wing IS NULL
 
-SELECT p.sex, COUNT(DISTINCT v.ward) AS wards, COUNT(DISTINCT p.person) AS people FROM people p LEFT JOIN visits v USING (person) GROUP BY p.sex
+SELECT p.sex, COUNT(DISTINCT v.ward) AS wards, COUNT(DISTINCT p.person) AS people FROM people p LEFT JOIN visits v USING
+(person) GROUP BY p.sex
 """,
     "sets with NULLs": """
+SELECT COUNT(*) FROM (SELECT person FROM people EXCEPT SELECT v.person FROM people p LEFT JOIN visits v ON v.person =
+p.person) AS t
+
 SELECT COUNT(*) FROM (SELECT person, ward FROM visits UNION SELECT person, town FROM people) AS t
 
 SELECT COUNT(*) AS n, COUNT(ward) AS wards FROM (SELECT DISTINCT person, ward, nurse FROM visits) AS t
 
-SELECT COUNT(*) FROM (SELECT person, ward FROM visits WHERE cost > 0 INTERSECT SELECT person, ward FROM visits WHERE cost < 400) AS t
+SELECT COUNT(*) FROM (SELECT person, ward FROM visits WHERE cost > 0 INTERSECT SELECT person, ward FROM visits WHERE
+cost < 400) AS t
 
 SELECT COUNT(*) FROM (SELECT person, ward FROM visits EXCEPT SELECT person, ward FROM visits WHERE cost < 200) AS t
 
@@ -572,6 +612,25 @@ SELECT COUNT(*) AS n, SUM(x) AS s FROM (SELECT person, score AS x FROM people UN
 SELECT COUNT(*) FROM (SELECT ward FROM visits UNION ALL (SELECT sex FROM people UNION ALL SELECT drug FROM items)) AS t
 """,
     "looking up with NULLs": """
+SELECT COUNT(*) FROM visits WHERE ward NOT IN (SELECT ward FROM wards WHERE wing = 'nowhere')
+
+SELECT COUNT(*) FROM visits WHERE (ward, nurse) NOT IN (SELECT ward, wing FROM wards)
+
+SELECT COUNT(*) FROM visits WHERE (nurse, ward) NOT IN (SELECT 'Ann', ward FROM wards WHERE wing = 'west')
+
+SELECT COUNT(*) FROM people WHERE (person, town) NOT IN (SELECT person, ward FROM visits)
+
+SELECT COUNT(*) FROM people WHERE ((person, town) IN (SELECT person, ward FROM visits)) IS NULL
+
+SELECT COUNT(*) FROM people WHERE person IN (SELECT v.person FROM people p LEFT JOIN visits v ON v.person = p.person)
+
+SELECT COUNT(*) FROM (SELECT v.person FROM people p LEFT JOIN visits v ON v.person = p.person) AS t
+WHERE EXISTS (SELECT 1 FROM people q WHERE q.person = t.person)
+
+SELECT ward IN (SELECT ward FROM wards WHERE wing = 'east') AS east, COUNT(*) AS n, SUM(cost) AS cost FROM visits GROUP BY east
+
+SELECT EXISTS (SELECT 1 FROM visits v WHERE v.person = p.person LIMIT 1) AS seen, COUNT(*) AS n FROM people p GROUP BY seen
+
 SELECT COUNT(*) FROM visits WHERE ward IN (SELECT ward FROM wards WHERE beds > 10)
 
 SELECT COUNT(*) FROM visits WHERE ward NOT IN (SELECT ward FROM wards WHERE beds > 10)
@@ -591,44 +650,55 @@ SELECT COUNT(*) FROM visits WHERE visit IN (SELECT visit FROM items WHERE n > 5)
 
 SELECT SUM(cost) FROM visits v WHERE NOT EXISTS (SELECT 1 FROM items i WHERE i.visit = v.visit)
 
-SELECT COUNT(*) FROM items i WHERE i.visit NOT IN (SELECT visit FROM visits WHERE cost < 100)
+SELECT COUNT(*) FROM items i WHERE i.visit NOT IN (SELECT visit FROM visits WHERE cost < 100 AND visit IS NOT NULL)
 
-SELECT COUNT(*) FROM people p WHERE EXISTS (SELECT 1 FROM visits v, wards w WHERE v.ward = w.ward AND w.floor = 2 AND v.person = p.person)
+SELECT COUNT(*) FROM people p WHERE EXISTS (SELECT 1 FROM visits v, wards w WHERE v.ward = w.ward AND w.floor = 2 AND
+v.person = p.person)
 
-SELECT sex, COUNT(*) AS n FROM people WHERE person IN (SELECT person FROM visits EXCEPT SELECT person FROM visits WHERE ward = 'skin')
+SELECT sex, COUNT(*) AS n FROM people WHERE person IN (SELECT person FROM visits EXCEPT SELECT person FROM visits WHERE
+ward = 'skin')
 GROUP BY sex
 
 SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE w.person = v.person AND w.ward = v.ward AND w.cost < 0)
 """,
     "per unit with NULLs": """
-SELECT AVG(total) AS mean, MIN(total) AS least, MAX(total) AS most FROM (SELECT SUM(cost) AS total FROM visits GROUP BY person) AS t
+SELECT AVG(total) AS mean, MIN(total) AS least, MAX(total) AS most FROM (SELECT SUM(cost) AS total FROM visits GROUP BY
+person) AS t
 
-SELECT n, COUNT(*) AS people, SUM(total) AS cost FROM (SELECT COUNT(*) AS n, SUM(cost) AS total FROM visits GROUP BY person) AS t GROUP BY n
+SELECT n, COUNT(*) AS people, SUM(total) AS cost FROM (SELECT COUNT(*) AS n, SUM(cost) AS total FROM visits GROUP BY
+person) AS t GROUP BY n
 
-SELECT wards, AVG(mean) AS mean FROM (SELECT COUNT(DISTINCT ward) AS wards, AVG(cost) AS mean FROM visits GROUP BY person) AS t GROUP BY wards
+SELECT wards, AVG(mean) AS mean FROM (SELECT COUNT(DISTINCT ward) AS wards, AVG(cost) AS mean FROM visits GROUP BY
+person) AS t GROUP BY wards
 
 SELECT COUNT(*) AS n, COUNT(least) AS known FROM (SELECT person, MIN(cost) AS least FROM visits GROUP BY person
 HAVING COUNT(DISTINCT ward) > 1 AND MAX(cost) > 300) AS t
 
-SELECT ward, COUNT(*) AS people, AVG(n) AS mean FROM (SELECT person, ward, COUNT(*) AS n FROM visits GROUP BY person, ward) AS t GROUP BY ward
+SELECT ward, COUNT(*) AS people, AVG(n) AS mean FROM (SELECT person, ward, COUNT(*) AS n FROM visits GROUP BY person,
+ward) AS t GROUP BY ward
 
 SELECT AVG(n) AS mean, COUNT(*) AS visits FROM (SELECT visit, SUM(n) AS n FROM items GROUP BY visit) AS t
 
-SELECT m, COUNT(*) AS people FROM (SELECT person, MAX(n) AS m FROM (SELECT person, ward, COUNT(*) AS n FROM visits GROUP BY person, ward)
+SELECT m, COUNT(*) AS people FROM (SELECT person, MAX(n) AS m FROM (SELECT person, ward, COUNT(*) AS n FROM visits GROUP
+BY person, ward)
 AS inner_ GROUP BY person) AS t GROUP BY m
 
-SELECT p.smoker, AVG(t.n) AS mean FROM people p JOIN (SELECT person, COUNT(*) AS n FROM visits GROUP BY person) AS t USING (person) GROUP BY p.smoker
+SELECT p.smoker, AVG(t.n) AS mean FROM people p JOIN (SELECT person, COUNT(*) AS n FROM visits GROUP BY person) AS t
+USING (person) GROUP BY p.smoker
 
-SELECT COUNT(*) AS n, AVG(COALESCE(t.n, 0)) AS mean FROM people p LEFT JOIN (SELECT person, COUNT(*) AS n FROM visits GROUP BY person) AS t
+SELECT COUNT(*) AS n, AVG(COALESCE(t.n, 0)) AS mean FROM people p LEFT JOIN (SELECT person, COUNT(*) AS n FROM visits
+GROUP BY person) AS t
 ON t.person = p.person
 
 SELECT first_ward, COUNT(*) AS n FROM (SELECT MIN(ward) AS first_ward FROM visits GROUP BY person) AS t GROUP BY first_ward
 
-SELECT SUM(cheap) AS cheap, SUM(dear) AS dear FROM (SELECT COUNT(*) FILTER (WHERE cost < 100) AS cheap, SUM(cost) FILTER (WHERE cost > 500) AS dear
+SELECT SUM(cheap) AS cheap, SUM(dear) AS dear FROM (SELECT COUNT(*) FILTER (WHERE cost < 100) AS cheap, SUM(cost) FILTER
+(WHERE cost > 500) AS dear
 FROM visits GROUP BY person) AS t
 
 WITH v AS (SELECT person, cost FROM visits WHERE ward = 'eye'), t AS (SELECT person, SUM(cost) AS c FROM v GROUP BY person),
-r AS (SELECT p.sex, t.c FROM t JOIN people p ON p.person = t.person WHERE p.score > 0) SELECT sex, COUNT(*) AS n, SUM(c) AS c FROM r GROUP BY sex
+r AS (SELECT p.sex, t.c FROM t JOIN people p ON p.person = t.person WHERE p.score > 0) SELECT sex, COUNT(*) AS n, SUM(c)
+AS c FROM r GROUP BY sex
 """,
     "subtotals with NULLs": """
 SELECT sex, smoker, COUNT(*) AS n, SUM(score) AS score FROM people GROUP BY ROLLUP (sex, smoker)
@@ -646,10 +716,16 @@ SELECT a.ward, b.ward AS other FROM wards a JOIN wards b ON a.floor = b.floor AN
 
 SELECT COUNT(*) FROM wards WHERE wing NOT IN (SELECT kind FROM drugs WHERE kind IS NOT NULL)
 
-SELECT w.wing, COUNT(*) AS n FROM visits v JOIN (SELECT ward, wing FROM wards WHERE beds >= 10) AS w ON w.ward = v.ward GROUP BY w.wing
+SELECT w.wing, COUNT(*) AS n FROM visits v JOIN (SELECT ward, wing FROM wards WHERE beds >= 10) AS w ON w.ward = v.ward
+GROUP BY w.wing
 
-SELECT t.rooms, COUNT(*) AS n FROM visits v JOIN wards w ON w.ward = v.ward JOIN (SELECT wing, SUM(beds) AS rooms FROM wards GROUP BY wing) AS t
+SELECT t.rooms, COUNT(*) AS n FROM visits v JOIN wards w ON w.ward = v.ward JOIN (SELECT wing, SUM(beds) AS rooms FROM
+wards GROUP BY wing) AS t
 ON t.wing = w.wing GROUP BY t.rooms
+
+SELECT wing, rooms, mean FROM (SELECT wing, SUM(beds) AS rooms, AVG(beds) AS mean FROM wards GROUP BY wing) AS t
+
+SELECT kind, worth FROM (SELECT kind, SUM(price) AS worth FROM drugs WHERE kind IS NOT NULL GROUP BY kind) AS t
 """,
 })  # fmt: skip
 
@@ -671,7 +747,8 @@ SELECT COUNT(*) AS n, COUNT(z.rate) AS rated FROM trips t LEFT JOIN zones z ON z
 
 SELECT COUNT(*) FROM trips WHERE zone IN (SELECT zone FROM zones WHERE rate > 2) AND paid
 
-SELECT COUNT(*) AS n, SUM(x) AS x FROM (SELECT km AS x FROM trips WHERE paid UNION ALL SELECT fare FROM trips WHERE NOT paid) AS t
+SELECT COUNT(*) AS n, SUM(x) AS x FROM (SELECT km AS x FROM trips WHERE paid UNION ALL SELECT fare FROM trips WHERE NOT
+paid) AS t
 
 SELECT zone, paid, COUNT(*) AS n FROM trips GROUP BY CUBE (zone, paid)
 

@@ -69,10 +69,10 @@ def test_there_are_hundreds_of_shapes_and_thousands_of_pairs(related: Callable[[
                     tested.append((shape, each[neighbours]))
     assert len({shape.text for shape, _ in tested}) >= 700
     assert sum(pairs for _, pairs in tested) >= 14_000
-    assert len(ALL) * SOAKED * sum(each.values()) >= 250_000  # less about a tenth that is refused
+    assert len(ALL) * SOAKED * sum(each.values()) >= 200_000  # less about a tenth that is refused
 
 
-SOAKED = 3
+SOAKED = 2
 
 
 @pytest.mark.soak

@@ -107,13 +107,25 @@ class Answer:
         return {
             "version": VERSION,
             "columns": [{"name": c.name, "type": c.type.value, "role": c.role} for c in self.columns],
-            "rows": [[_plain(v) for v in row] for row in self.rows],
-            "intervals": [[None if bar is None else [_plain(end) for end in bar] for bar in row] for row in self.intervals],
+            "rows": self._plain_rows(),
+            "intervals": [[None if bar is None else [_plain(end) for end in bar] for bar in row] for row in self.intervals]
+            if self._dated
+            else self.intervals,
             "level": self.level,
             "claim": self.claim.as_json(),
             "price": self.price._asdict(),
             "remaining": self.remaining._asdict(),
         }
+
+    @property
+    def _dated(self) -> bool:
+        return any(c.type in (Type.DATE, Type.TIMESTAMP) for c in self.columns)
+
+    def _plain_rows(self) -> Any:
+        """Rows as JSON knows them; private ones without dates are so already, and may be a million."""
+        if self._dated or self.price.epsilon == "0":
+            return [[_plain(v) for v in row] for row in self.rows]
+        return self.rows
 
     def to_bytes(self) -> bytes:
         """What is stored and sent: the released part only; what is left is told anew each time."""
@@ -126,8 +138,11 @@ class Answer:
     def from_bytes(cls, stored: bytes, remaining: Remaining) -> Answer:
         fields = json.loads(stored)
         columns = tuple(ColumnInfo(c["name"], Type(c["type"]), c["role"]) for c in fields["columns"])
-        rows = tuple(tuple(_typed(v, c.type) for v, c in zip(row, columns)) for row in fields["rows"])
-        bars = tuple(tuple(_bar(b, c.type) for b, c in zip(row, columns)) for row in fields["intervals"])
+        rows: tuple[Row, ...] = tuple(map(tuple, fields["rows"]))
+        bars: tuple[tuple[Bar, ...], ...] = tuple(tuple(b and (b[0], b[1]) for b in row) for row in fields["intervals"])
+        if any(c.type in (Type.DATE, Type.TIMESTAMP) for c in columns):
+            rows = tuple(tuple(_typed(v, c.type) for v, c in zip(row, columns)) for row in rows)
+            bars = tuple(tuple(_bar(b, c.type) for b, c in zip(row, columns)) for row in bars)
         price = Price(**fields["price"])
         return cls(columns, rows, bars, fields["level"], Claim.from_json(fields["claim"]), price, remaining, fields["plan"])
 

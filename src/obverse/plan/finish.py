@@ -6,7 +6,7 @@ import gc
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -99,12 +99,19 @@ class _Work:
     costed: CostedPlan
     released: Released
     noisy: dict[int, Noisy]
+    known: dict[tuple[int, float], Estimate] = field(default_factory=dict)
 
     @property
     def cells(self) -> int:
         return self.released.cells
 
     def estimate(self, place: int, level: float) -> Estimate:
+        """Computed once for each level."""
+        if (place, level) not in self.known:
+            self.known[place, level] = self._estimated(place, level)
+        return self.known[place, level]
+
+    def _estimated(self, place: int, level: float) -> Estimate:
         limited = self.costed.annotated.limited
         call = limited.question.aggregates[place]
         served: tuple[Served, ...]

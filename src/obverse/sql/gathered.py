@@ -12,7 +12,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 from obverse.catalog.model import Catalog
-from obverse.core.bounds import Interval
 from obverse.core.errors import Refused, Span
 from obverse.core.types import Value
 from obverse.plan.expressions import Expr, Ref, canonical, domain, key_named, literal
@@ -26,12 +25,12 @@ from obverse.plan.rules.reduce import fold_facts
 from obverse.sql.google import PER_GROUP, PER_ROW, Clause, Contribution
 from obverse.sql.google_tokens import bad
 from obverse.sql.named import Named
+from obverse.sql.own_values import alone, clamped, far_out, known_bounds, rows_to_reach
 from obverse.sql.relations import filler
 
 BY_GROUP = ("count", "sum", "avg")
 BY_ROW = ("quantile_cont", "var_pop", "stddev_pop")
 UNITS = "count_units"
-WIDE = 256  # times the larger bound of a group: a row further out counts as that
 MEAN_ROWS = 64  # for the grid of a mean, which no number of rows bounds
 
 
@@ -134,8 +133,8 @@ class Gathered:
             raise bad(f"{what}.", f"leave {bounds.name} out, or write {PER_ROW}.", bounds.span)
         if made.function == "count" or made.argument is None:
             return made
-        value = made.argument if bounds is None else _clamped(made.argument, bounds)
-        if _known(value) is None:
+        value = made.argument if bounds is None else clamped(made.argument, bounds)
+        if known_bounds(value) is None:
             raise _no_bounds(made, PER_ROW)
         return replace(made, argument=value)
 
@@ -144,27 +143,23 @@ class Gathered:
         if bounds is not None and bounds.per_row:
             if made.function == "count" or value is None:
                 raise bad("COUNT has no values to be bounded by row.", f"write {PER_GROUP}.", bounds.span)
-            value = _clamped(value, bounds)
+            value = clamped(value, bounds)
             bounds = None
         if made.function != "count" and value is not None:
             value = self._summable(made, value, bounds)
-        own = self._fold(made.function, value, bounds) if self.stability.keyed else _alone(made.function, value)
+        own = self._fold(made.function, value, bounds) if self.stability.keyed else alone(made.function, value)
         if bounds is not None:
-            own = _clamped(own, bounds)
+            own = clamped(own, bounds)
         return AggregateCall("avg" if made.function == "avg" else "sum", own, made.spoken, None, made.span)
 
     def _summable(self, made: AggregateCall, value: Expr, bounds: Contribution | None) -> Expr:
         """The value with bounds that a fine grid can have: its own, or many times those of the group."""
-        known = _known(value)
+        known = known_bounds(value)
         if bounds is None:
             if known is None:
                 raise _no_bounds(made, PER_GROUP)
             return value
-        far = (
-            WIDE * max(1, abs(bounds.lo), abs(bounds.hi))
-            if isinstance(bounds.lo, int) and isinstance(bounds.hi, int)
-            else (WIDE * max(abs(bounds.lo), abs(bounds.hi)) or 1.0)
-        )
+        far = far_out(bounds)
         if known is not None and known.magnitude <= Fraction(far):
             return value
         return call("clamp", value, literal(-far), literal(far))
@@ -175,7 +170,7 @@ class Gathered:
         if kind == "avg":
             rows = min(rows, MEAN_ROWS)
         elif kind == "sum" and bounds is not None and value is not None:
-            rows = min(rows, _rows_to(bounded(value), bounds))
+            rows = min(rows, rows_to_reach(bounded(value), bounds))
         if kind == "count" and value is not None and not value.facts.nullable:
             value = None
         told = None if value is None else canonical(value)
@@ -185,6 +180,14 @@ class Gathered:
         made = Fold(f"fold{len(self.folds)}", kind, value, rows)
         self.folds.append(made)
         return Ref(made.name, fold_facts(made, always_there=True))
+
+    def _units(self, made: AggregateCall) -> AggregateCall:
+        """The number of units: of rows, each of which is one; or of those in which the key is not NULL."""
+        if made.argument is None or not made.argument.facts.nullable:
+            return replace(made, function="count", argument=None)
+        there = Fold(f"fold{len(self.folds)}", "count", made.argument, 1)
+        self.folds.append(there)
+        return replace(made, function="sum", argument=Ref(there.name, fold_facts(there, always_there=True)))
 
     def question(self, asked: Question) -> Question:
         """The question over what is gathered; its keys and aggregates are those that were made here."""
@@ -198,12 +201,12 @@ class Gathered:
             return replace(made, relation=Trim(asked.relation, clause.max_rows_contributed or 1))
         if "row" in self.went:
             return replace(made, relation=self._chosen(asked.relation, keys), groups=self.groups)
+        calls = tuple(self._units(a) if a.function == UNITS else a for a in asked.aggregates)
         relation: Relation = Reduce(asked.relation, keys, tuple(self.folds))
         facts = facts_of(relation, self.catalog).columns
         if keys:
             relation = Trim(relation, self.groups)
         told = tuple(Key(k.name, Ref(name, facts[name]), k.domain, k.null_cell) for k, (name, _) in zip(asked.keys, keys))
-        calls = tuple(replace(a, function="count", argument=None) if a.function == UNITS else a for a in asked.aggregates)
         return replace(made, relation=relation, keys=told, aggregates=calls)
 
     def _check(self, asked: Question) -> None:
@@ -247,40 +250,6 @@ class Gathered:
             mark += "_"
         marked = Mark(relation, groups, tuple(pairs), mark, unknown=False)
         return Filter(marked, Ref(mark, facts_of(marked, self.catalog).columns[mark]))
-
-
-def _clamped(value: Expr, bounds: Contribution) -> Expr:
-    return call("clamp", value, literal(bounds.lo), literal(bounds.hi))
-
-
-def _known(value: Expr) -> Interval | None:
-    try:
-        return bounded(value)
-    except Refused:
-        return None
-
-
-def _rows_to(value: Interval, bounds: Contribution) -> int:
-    """The least number of rows whose sum reaches both bounds, where any does; more would only coarsen the grid."""
-    up, down = Fraction(bounds.hi), -Fraction(bounds.lo)
-    needed = [Fraction(1)]
-    if value.hi > 0:
-        needed.append(up / value.hi)
-    if value.lo < 0:
-        needed.append(down / -value.lo)
-    most = max(needed)
-    return -(-most.numerator // most.denominator)
-
-
-def _alone(kind: str, value: Expr | None) -> Expr:
-    """The own aggregate of a unit that is one row."""
-    if kind != "count":
-        assert value is not None
-        return value
-    if value is None:
-        return literal(1)
-    there = call("is_null", value)
-    return call("case", there, literal(0), literal(1))
 
 
 def _no_bounds(made: AggregateCall, name: str) -> Refused:

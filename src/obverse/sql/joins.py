@@ -52,7 +52,7 @@ class Joins:
     def kind(self, node: exp.Join) -> tuple[JoinKind, bool]:
         side, word = str(node.args.get("side") or "").upper(), str(node.args.get("kind") or "").upper()
         if node.args.get("method") or word not in ("", "INNER", "OUTER", "CROSS"):
-            raise refuse("clause", node, f"{node.args.get('method') or ''} {word} JOIN".strip())
+            raise refuse("clause", node, " ".join(part for part in (str(node.args.get("method") or ""), word, "JOIN") if part))
         kinds = {"": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.LEFT, "FULL": JoinKind.FULL}
         return kinds[side], side == "RIGHT"
 
@@ -70,9 +70,7 @@ class Joins:
             return conjuncts(condition), {}
         return self.from_where(left, right, both), {}
 
-    def using(
-        self, left: Named, right: Named, node: exp.Join, kind: JoinKind
-    ) -> tuple[tuple[Expr, ...], dict[str, Expr]]:
+    def using(self, left: Named, right: Named, node: exp.Join, kind: JoinKind) -> tuple[tuple[Expr, ...], dict[str, Expr]]:
         on, merged = [], {}
         for part in node.args["using"]:
             column = exp.Column(this=part if isinstance(part, exp.Identifier) else part.this)
@@ -176,5 +174,3 @@ def check_join_item(node: exp.Join) -> None:
     item = node.this
     if isinstance(item, exp.Unnest) or (isinstance(item, exp.Table) and not isinstance(item.this, exp.Identifier)):
         raise refuse("fanout", node, function_name(item.this if isinstance(item, exp.Table) else item))
-
-

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 from sqlglot import expressions as exp
 
 from obverse.catalog.model import Catalog
 from obverse.core.errors import Refused
 from obverse.core.types import Type
-from obverse.plan.expressions import Expr, Ref, canonical, key_named, literal, null_of
+from obverse.plan.expressions import Expr, Ref, canonical, key_named, literal, null_of, number_bounds
 from obverse.plan.functions import call
-from obverse.plan.measure import bounded
+from obverse.plan.measure import TERM_BITS, bounded
 from obverse.plan.nodes import Filter, Fold, Map, Reduce, Relation
 from obverse.plan.relations import facts_of
 from obverse.plan.rules.reduce import LEARNING_ROWS, PUBLIC_ROWS, fold_facts
@@ -33,7 +34,6 @@ class PerUnit:
         self.aliases = Aliases(tree.expressions)
         self.keys: list[tuple[str, Expr]] = []
         self.folds: list[Fold] = []
-        self.cap = PUBLIC_ROWS if rows.public else rows.stability.cap or LEARNING_ROWS
 
     def relation(self) -> Named:
         self.group_by()
@@ -107,9 +107,23 @@ class PerUnit:
             )
             if known.kind == kind and same:
                 return Ref(known.name, fold_facts(known, always_there=bool(self.keys)))
-        fold = Fold(f"fold{len(self.folds)}", kind, argument, self.cap)
+        fold = Fold(f"fold{len(self.folds)}", kind, argument, self.rows_of(argument))
         self.folds.append(fold)
         return Ref(fold.name, fold_facts(fold, always_there=bool(self.keys)))
+
+    def rows_of(self, argument: Expr | None) -> int:
+        """Rows of one group, at most. The grid of a sum has room for them: of public ones as many as leave it fine."""
+        if not self.rows.public:
+            return self.rows.stability.cap or LEARNING_ROWS
+        copies = [expr.facts.copies for _, expr in self.keys if isinstance(expr, Ref) and not expr.facts.nullable]
+        known = [rows for rows in copies if rows is not None]
+        if known:
+            return max(1, min(known))
+        bounds = None if argument is None else number_bounds(argument.facts)
+        if argument is None or bounds is None or not argument.facts.type.numeric:
+            return PUBLIC_ROWS
+        room = (1 << TERM_BITS - 1) * (argument.facts.step or Fraction(0)) / max(bounds.magnitude, Fraction(1))
+        return max(LEARNING_ROWS, min(PUBLIC_ROWS, int(room)))
 
     def folded(self, node: exp.Expression) -> tuple[str, Expr | None]:
         if isinstance(node, exp.Filter):
@@ -135,4 +149,3 @@ class PerUnit:
         if KINDS[type(node)] in ("sum", "avg"):
             bounded(argument)
         return KINDS[type(node)], argument
-

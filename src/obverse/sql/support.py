@@ -83,7 +83,7 @@ REFUSALS: dict[str, Refusal] = {
         "not_aggregate",
         "an aggregate stands inside {what}.",
         "aggregates are noised once, after grouping.",
-        "aggregate plain columns.",
+        "aggregate plain columns, or each unit's own aggregates: AVG(n) FROM (SELECT COUNT(*) AS n ... GROUP BY unit) AS t.",
     ),
     "subquery": Refusal(
         "private_subquery_as_scalar",
@@ -107,7 +107,7 @@ REFUSALS: dict[str, Refusal] = {
         "unit_lost",
         "{what} mixes rows of several units in a subquery.",
         "what comes out belongs to nobody, so nobody's share of it can be bounded.",
-        "group by the unit's key in the subquery, and aggregate outside of it.",
+        "keep the unit's key in the subquery, in GROUP BY or beside DISTINCT, and aggregate outside of it.",
     ),
     "unit_nulled": Refusal(
         "unit_lost",
@@ -119,7 +119,7 @@ REFUSALS: dict[str, Refusal] = {
         "correlated_subquery",
         "this subquery reads rows outside of it in a way that is not understood.",
         "rows are looked up by equality alone.",
-        "use EXISTS or IN with equalities to the rows outside, or a join.",
+        "use EXISTS with equalities to the rows outside, or join them and count different units.",
     ),
     "private_filter": Refusal(
         "private_filter_on_public",
@@ -140,10 +140,13 @@ REFUSALS: dict[str, Refusal] = {
         "unsupported_construct", "this form of FROM is not answered.", "it has no proof here.", "name a declared table."
     ),
     "fanout": Refusal(
-        "unbounded_fanout", "{what} multiplies rows.", "a unit's rows must stay bounded.", "join on a key of the public table."
+        "unbounded_fanout",
+        "{what} multiplies rows.",
+        "a unit's rows must stay bounded.",
+        "join a public table on a key of its own.",
     ),
     "recursive": Refusal(
-        "recursive_cte", "WITH RECURSIVE is refused.", "it multiplies rows without bound.", "write one SELECT."
+        "recursive_cte", "WITH RECURSIVE is refused.", "it multiplies rows without bound.", "write WITH without RECURSIVE."
     ),
     "set_operation": Refusal(
         "not_aggregate",
@@ -164,7 +167,10 @@ REFUSALS: dict[str, Refusal] = {
         "GROUP BY them and count: values that enough people share are told.",
     ),
     "distinct_aggregate": Refusal(
-        "unsupported_construct", "DISTINCT inside {what} is not answered.", "it has no proof here.", "COUNT(DISTINCT x) has."
+        "unsupported_construct",
+        "DISTINCT inside {what} is not answered.",
+        "it has no proof here.",
+        "leave it out, or use COUNT(DISTINCT x).",
     ),
     "sample": Refusal("unsupported_construct", "sampling is refused.", "it is random for each run.", "leave TABLESAMPLE out."),
     "clause": Refusal("unsupported_construct", "{what} is not answered.", "it has no proof here.", "leave it out."),
@@ -182,7 +188,10 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "in_member": Refusal("type_error", "IN takes literals.", "each member is compared with every row.", "list literal values."),
     "parameter": Refusal(
-        "type_error", "the parameter {what} has no value.", "questions are priced whole.", "write the value into the SQL."
+        "type_error",
+        "the parameter {what} has no value.",
+        "questions are priced whole.",
+        "give its value with the question, or write it into the SQL.",
     ),
     "limit": Refusal(
         "type_error", "LIMIT and OFFSET take whole numbers.", "the number of rows must be public.", "write LIMIT 10."
@@ -218,6 +227,15 @@ CLAUSES = (
     "aggregate FILTER (WHERE condition)",
     "arithmetic and functions over aggregates",
     "CURRENT_DATE, CURRENT_TIMESTAMP, now(): one moment, recorded with the question",
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(...), GoogleSQL's form: epsilon, delta, max_groups_contributed (1 unless given)"
+    " or max_rows_contributed, privacy_unit_column, group_selection_strategy, min_privacy_units_per_group; each at most what"
+    " the project allows",
+    "under it COUNT, SUM, AVG(x, contribution_bounds_per_group => (lo, hi)): each unit's own in each group is clamped, then"
+    " added up or averaged over units; bounds left out are those declared, or learned, for the column, times the unit's rows",
+    "under it PERCENTILE_CONT, VAR_POP, STDDEV_POP(x, contribution_bounds_per_row => (lo, hi)), each row clamped, in a question"
+    " of their own; with max_rows_contributed every aggregate goes by rows",
+    "under it groups are discovered, also of declared values, and told if they have min_privacy_units_per_group units at least"
+    " and pass the threshold beyond that; group_selection_strategy = PUBLIC_GROUPS tells all declared values instead",
 )
 
 AGGREGATE_NAMES = frozenset(

@@ -65,6 +65,24 @@ def test_every_pair_of_neighbours_keeps_the_claim(groups: int, notion: str, epsi
 
 
 @pytest.mark.parametrize("notion", NOTIONS)
+@pytest.mark.parametrize("least", [2, 5])
+def test_every_pair_keeps_the_claim_where_keys_need_more_units(least: int, notion: str) -> None:
+    mechanism = KeyThreshold(2, Fraction(1), DELTA, 2 * NOTIONS[notion], least)
+    assert mechanism.threshold == KeyThreshold(2, Fraction(1), DELTA, 2 * NOTIONS[notion]).threshold + least - 1
+    for left, right in neighbours(2, notion, mechanism.threshold):
+        raised = [tuple(n and n + least - 1 for n in side) for side in (left, right)]
+        for one, other in ((left, right), raised):
+            assert claim_holds(mechanism.loss(), sets_of_keys(mechanism, one), sets_of_keys(mechanism, other))
+
+
+def test_a_key_of_fewer_units_than_asked_for_is_never_released() -> None:
+    mechanism = KeyThreshold(1, Fraction(1, 10), Fraction(1, 4), 1, 9)
+    assert mechanism.probability((8,), 1) == (0, 0)
+    assert not mechanism.passes(np.full(2_000, 8), SeededRng(4)).any()
+    assert mechanism.passes(np.full(2_000, 9), SeededRng(4)).any()
+
+
+@pytest.mark.parametrize("notion", NOTIONS)
 @pytest.mark.parametrize("groups", [1, 2, 5])
 def test_delta_pays_for_fresh_keys_and_is_nearly_used_up(groups: int, notion: str) -> None:
     """All keys of one unit are its own; under replace all of the other's too: delta need not pay for both."""

@@ -12,6 +12,7 @@ import pytest
 
 import obverse
 from obverse.core.errors import Refused
+from obverse.session.limits import learn
 from obverse.session.session import Session
 from obverse.testing import noiseless, synthetic
 
@@ -167,6 +168,33 @@ def test_an_answer_is_that_of_a_query_written_by_hand(asked: str, grouped: bool,
     for here, there in zip(found, wanted):
         assert here[:-1] == there[:-1]
         assert float(here[-1]) == pytest.approx(float(there[-1]), rel=1e-4, abs=1e-2)
+
+
+def test_units_are_counted_where_their_key_is_there(orders: Path) -> None:
+    joined = "orders a LEFT JOIN orders b ON a.id = b.id AND b.n > 90"
+    with noiseless(orders) as session, duckdb.connect() as connection:
+        asked = f"{head('privacy_unit_column=a.id')}COUNT(DISTINCT a.id), COUNT(DISTINCT b.id) FROM {joined}"
+        text = joined.replace("orders ", f"'{orders / 'orders.parquet'}' ")
+        wanted = connection.execute(f"SELECT COUNT(DISTINCT a.id), COUNT(DISTINCT b.id) FROM {text}").fetchall()
+        assert [tuple(row) for row in session.ask(asked)] == wanted
+    assert 0 < wanted[0][1] < wanted[0][0]
+
+
+AUTO_TOML = RANDOM_TOML.replace("limits = { rows = 50, groups = 9 }", 'limits = "auto"')
+
+
+def test_bounds_that_are_left_out_are_those_that_were_learned(tmp_path: Path) -> None:
+    units = range(4_000)
+    columns = {"id": [*units, *units], "item": ["a"] * 8_000, "n": [i % 5 for i in range(8_000)], "price": [1.0] * 8_000,
+               "free": [0.5] * 8_000}  # fmt: skip
+    folder = synthetic({"orders": columns}, AUTO_TOML, tmp_path / "p")
+    sql = head("epsilon=1") + "SUM(n) FROM orders"
+    with obverse.open(folder) as session, pytest.raises(Refused, match="limits of orders"):
+        session.explain(sql)
+    learn(folder, "orders", 1.0)
+    with obverse.open(folder) as session:
+        for text in (sql, "SELECT SUM(n) FROM orders"):
+            assert session.explain(text, epsilon=1).measures[0]["linf"] <= 16, "declared bounds alone would give 200"
 
 
 @pytest.fixture

@@ -30,7 +30,10 @@ QUESTIONS = {  # one that triggers each row
     "unit_lost": "SELECT COUNT(*) FROM (SELECT sex FROM people GROUP BY sex) AS t",
     "correlated": "SELECT COUNT(*) FROM people p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.cost > p.age)",
     "private_filter": "SELECT COUNT(*) FROM clinics WHERE clinic IN (SELECT clinic FROM visits)",
-    "nullable_in": "SELECT COUNT(*) FROM people WHERE (person_id, name) IN (SELECT person_id, name FROM people)",
+    "unit_nulled": "SELECT COUNT(*) FROM (SELECT DISTINCT v.person_id FROM people p LEFT JOIN visits v ON v.person_id ="
+    " p.person_id) AS t",
+    "nullable_in": "SELECT COUNT(*) FROM people WHERE person_id NOT IN (SELECT v.person_id FROM people p LEFT JOIN visits v ON"
+    " v.person_id = p.person_id)",
     "ambiguous": "SELECT COUNT(*) FROM people a JOIN people b ON a.person_id = b.person_id WHERE age > 3",
     "derived_table": "SELECT COUNT(*) FROM (VALUES (1)) AS t",
     "fanout": "SELECT COUNT(*) FROM people, UNNEST([1, 2])",

@@ -1,0 +1,109 @@
+"""`make bench`: samplers, planning, asking, peers; then one table, and every bar as pass or FAIL.
+
+BENCH_QUICK=1: 1M rows, no peers. BENCH_ROWS=1000000 chooses the sizes, BENCH_PEERS=qrlew the peers. All figures of one run are
+kept in .bench/results.json.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+import asking
+import trips
+from peers import setup
+
+NAMES = {
+    "ours": "obverse",
+    "auto": "obverse, auto",
+    "hand": "hand-written SQL",
+    "smartnoise": "smartnoise-sql",
+    "opendp_polars": "OpenDP Polars",
+    "qrlew": "Qrlew",
+}
+
+
+def wanted_peers() -> list[str]:
+    usual = "" if os.environ.get("BENCH_QUICK") else ",".join(setup.PEERS)
+    return [peer for peer in os.environ.get("BENCH_PEERS", usual).split(",") if peer]
+
+
+def script(name: str) -> dict[str, Any]:
+    """One of the smaller benchmarks, which print their own bars and end with 1 where one is missed."""
+    print(f"== {name}", flush=True)
+    done = subprocess.run([sys.executable, str(trips.BENCH / name)])
+    return asking.bar(name, f"ended with {done.returncode}", "0", done.returncode == 0)
+
+
+def peer_bars(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """CPU of a peer over ours, and our error over the peer's, wherever it can answer at all."""
+    found = {(r["system"], r["rows"], r["question"]): r for r in records}
+    result = []
+    for (system, rows, name), theirs in found.items():
+        mine = found.get(("ours", rows, name))
+        if system not in setup.PEERS or mine is None or "why" in mine:
+            continue
+        what = f"{trips.size_name(rows)} {name}: {NAMES[system]}"
+        if "why" in theirs:
+            result.append(asking.bar(f"{what}", "no answer", "-", None))
+            continue
+        least, ratio = setup.PEERS[system], theirs["cpu_s"] / mine["cpu_s"]
+        result.append(asking.bar(f"{what} CPU / ours", f"{ratio:.1f}", f">= {least:.0f}", ratio >= least))
+        for part, error in mine["error"].items():
+            other = theirs["error"][part]
+            said = f"{error:.3g} / {other:.3g}"
+            label = "error ours / theirs" if part == "value" else f"{part} error ours / theirs"
+            result.append(asking.bar(f"{what} {label}", said, "<= 1.02", error <= 1.02 * other))
+    return result
+
+
+def print_table(records: list[dict[str, Any]]) -> None:
+    print(f"\n{'rows':<5}{'question':<27}{'system':<18}{'CPU s':>8}{'/ ours':>8}{'peak MB':>9}  relative error")
+    ours = {(r["rows"], r["question"]): r.get("cpu_s") for r in records if r["system"] == "ours"}
+    order = {name: place for place, name in enumerate(trips.QUESTIONS)}
+    for r in sorted(records, key=lambda r: (r["rows"], order[r["question"]], list(NAMES).index(r["system"]))):
+        head = f"{trips.size_name(r['rows']):<5}{r['question']:<27}{NAMES[r['system']]:<18}"
+        if "why" in r:
+            print(f"{head}{'-':>8}{'-':>8}{'-':>9}  {r['why'][:110]}")
+            continue
+        base = ours.get((r["rows"], r["question"]))
+        ratio = f"{r['cpu_s'] / base:.2f}" if base else "-"
+        print(f"{head}{r['cpu_s']:>8.3f}{ratio:>8}{r['peak_mb']:>9.0f}  {trips.shown_error(r['error'])}")
+
+
+def main() -> None:
+    os.environ["OBVERSE_HOME"] = tempfile.mkdtemp(prefix="obverse-bench-home-")
+    begun = time.monotonic()
+    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "?"
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, load {load} at the start"
+    print(machine, flush=True)
+    records: list[dict[str, Any]] = []
+    bars = [script("samplers.py"), script("ask.py")]
+    print("== planning and asking", flush=True)
+    bars.append(asking.planning())
+    for rows in trips.wanted_rows():
+        measured, held = asking.compare(rows)
+        records += measured
+        bars += held
+        for peer in wanted_peers():
+            for record in setup.measured(peer, rows):
+                print(f"  {trips.size_name(rows)} {record['question']:<26} {peer:<14} {asking.shown(record)}", flush=True)
+                records.append(record)
+    bars += peer_bars(records)
+    print_table(records)
+    print()
+    holds = asking.print_bars(bars)
+    kept = {"machine": machine, "records": records, "bars": bars}
+    (trips.WORK / "results.json").write_text(json.dumps(kept, indent=1) + "\n")
+    print(f"\n{time.monotonic() - begun:.0f} s in all; figures in .bench/results.json")
+    raise SystemExit(0 if holds else 1)
+
+
+if __name__ == "__main__":
+    main()
