@@ -135,12 +135,12 @@ FROMS = {
     " p.person AND v.place = p.sex)) AS t",
     "case exists": "(SELECT CASE WHEN EXISTS (SELECT 1 FROM visits v WHERE v.person = p.person) THEN age ELSE -age END AS x,"
     " sex AS g FROM people p) AS t",
-    "not in with a value": "(SELECT age AS x, sex AS g FROM people WHERE (person, sex) NOT IN (SELECT person, place FROM visits))"
-    " AS t",
-    "joined on an outer key": "(SELECT w.cost AS x, p.sex AS g FROM people p LEFT JOIN visits v ON v.person = p.person AND v.place"
-    " = 'a' LEFT JOIN visits w ON w.person = v.person) AS t",
-    "public sums": "(SELECT c.beds AS x, v.place AS g FROM visits v JOIN (SELECT place, SUM(beds) AS beds FROM places WHERE place"
-    " IS NOT NULL GROUP BY place) AS c ON c.place = v.place) AS t",
+    "not in with a value": "(SELECT age AS x, sex AS g FROM people WHERE (person, sex) NOT IN (SELECT person, place FROM"
+    " visits)) AS t",
+    "joined on an outer key": "(SELECT w.cost AS x, p.sex AS g FROM people p LEFT JOIN visits v ON v.person = p.person AND"
+    " v.place = 'a' LEFT JOIN visits w ON w.person = v.person) AS t",
+    "public sums": "(SELECT c.beds AS x, v.place AS g FROM visits v JOIN (SELECT place, SUM(beds) AS beds FROM places WHERE"
+    " place IS NOT NULL GROUP BY place) AS c ON c.place = v.place) AS t",
     # What once broke the law: a unit's key that an outer join made NULL, a FULL JOIN of single rows, copies of single rows.
     "per unit of an outer side": "(SELECT COUNT(*) AS x, COUNT(*) > 2 AS g FROM visits a LEFT JOIN visits b ON a.person ="
     " b.person AND a.cost < b.cost GROUP BY a.person, b.person) AS t",

@@ -9,6 +9,7 @@ from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 from obverse.mechanisms.base import Additive
 from obverse.plan.aggregates.base import Places
+from obverse.plan.aggregates.mode import SCORES_MAX
 from obverse.plan.allocate import CostedPlan, Noise
 from obverse.plan.expressions import refs
 from obverse.plan.measure import BRANCHING, Measure
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-SCORES_MAX = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)

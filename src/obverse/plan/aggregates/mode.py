@@ -13,6 +13,7 @@ from obverse.plan.measure import Measure, choice_term
 from obverse.plan.question import AggregateCall
 
 VALUES_MAX = 10_000
+SCORES_MAX = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,13 @@ class Mode:
                 "the values that it could be are not a public list.",
                 why="a private choice is made among values that everybody knows.",
                 fix="declare `values` for the column in obverse.toml, or choose by CASE with literals.",
+            )
+        if setting.cells * len(values) > SCORES_MAX:
+            raise Refused(
+                "too_complex",
+                f"{setting.cells:,} groups with {len(values):,} values each are too many to choose from.",
+                why="every value has a score in every group.",
+                fix="group by fewer or coarser keys.",
             )
         return (capped("choice", choice_term(call.argument, len(values)), setting),)
 
