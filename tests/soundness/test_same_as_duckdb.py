@@ -29,10 +29,6 @@ from tests.soundness.wards import write_rows, write_wards
 
 WRITERS: dict[str, Callable[[Path], Any]] = {"hospital": write_demo, "wards": write_wards, "rows": write_rows}
 QUESTIONS = {"hospital": HOSPITAL, "wards": WARDS, "rows": ROWS}
-WRONG = {  # defects that are known; whoever mends one takes its line away
-    "SELECT MIN(at) AS first, MAX(at) AS last, MEDIAN(at) AS middle FROM visits": "measure.tree_term coarsens the step of a"
-    " timestamp, and print.leaf does not divide by it",
-}
 UNEXCEEDED = ("wards", "rows")  # projects in which nobody has more rows than the limits allow
 
 
@@ -120,8 +116,7 @@ def each(names: tuple[str, ...]) -> list[Any]:
 
 
 def case(name: str, asked: Asked) -> Any:
-    marks = [pytest.mark.xfail(strict=True, reason=WRONG[asked.sql])] if asked.sql in WRONG else []
-    return pytest.param(name, asked, id=f"{name}: {asked}", marks=marks)
+    return pytest.param(name, asked, id=f"{name}: {asked}")
 
 
 @pytest.mark.parametrize(("name", "asked"), each(tuple(QUESTIONS)))

@@ -21,7 +21,7 @@ from obverse.plan.answer import Bar, ColumnInfo, Row
 from obverse.plan.expressions import Expr, from_number, refs
 from obverse.plan.intervals import Noise
 from obverse.plan.keys import empty, key_columns, typed
-from obverse.plan.question import Order
+from obverse.plan.question import Order, Question
 from obverse.plan.vector import Column, Ends, ends_of, evaluate
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _finish(released: Released, costed: CostedPlan) -> Finished:
     rows, intervals = tuple(zip(*cells)) if cells else (), tuple(zip(*bars)) if bars else ()
     if question.distinct:
         first = {row: place for place, row in reversed(list(enumerate(rows)))}
-        chosen = sorted(first.values())
+        chosen = sorted(first.values())[_page(question)]
         rows, intervals = tuple(rows[i] for i in chosen), tuple(intervals[i] for i in chosen)
     return Finished(tuple(infos), rows, intervals)
 
@@ -154,8 +154,12 @@ class _Work:
             keep = keep[truth.values.astype(bool) & ~truth.null]
         for order in reversed(question.order):
             keep = keep[_argsort(order, evaluate(order.expr, columns, self.cells), keep)]
-        last = None if question.limit is None else question.offset + question.limit
-        return keep[question.offset : last]
+        return keep if question.distinct else keep[_page(question)]
+
+
+def _page(question: Question) -> slice:
+    """What LIMIT and OFFSET leave."""
+    return slice(question.offset, None if question.limit is None else question.offset + question.limit)
 
 
 def _noisy(released: Released, costed: CostedPlan) -> dict[int, Noisy]:

@@ -218,7 +218,8 @@ def tree_term(expr: Expr) -> Term:
     if step is None or step == 0:
         step = bounds.spread / (1 << LEAF_BITS) if bounds.spread else Fraction(1)
         step = Fraction(2) ** log2_ceil(step)
-    step *= Fraction(2) ** max(0, log2_ceil(max(bounds.magnitude / step, Fraction(1))) - TERM_BITS + 1)
+    if expr.facts.type.numeric:  # dates and timestamps are integers already, and the shift alone makes leaves of them
+        step *= Fraction(2) ** max(0, log2_ceil(max(bounds.magnitude / step, Fraction(1))) - TERM_BITS + 1)
     first, last = math.floor(bounds.lo / step), math.ceil(bounds.hi / step)
     shift = max(0, (last - first).bit_length() - LEAF_BITS)
     count = ((last - first) >> shift) + 1

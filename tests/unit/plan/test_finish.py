@@ -127,3 +127,8 @@ def test_only_randomize_opens_the_box_and_only_the_doors_run_an_engine() -> None
     assert reveals == {"plan/randomize.py"}
     assert runs <= {"session/ask.py", "session/custody.py"}
     assert "session/ask.py" in runs
+
+
+def test_alike_rows_are_told_once_before_the_limit_counts_them(finished: Callable[..., Finished]) -> None:
+    found = finished("SELECT DISTINCT COUNT(*) > 5 FROM visits GROUP BY kind ORDER BY 1 LIMIT 2", [1, 2, 9, 3])
+    assert found.rows == ((False,), (True,))
