@@ -112,6 +112,8 @@ class _Private:
         if group is None:
             return
         nodes, sets = grouping(group)
+        if not nodes and len(sets) > 1:
+            raise refuse("grouping_sets", group, "the same total several times")
         for node in nodes:
             self.keys.append(self.key(self.meant(node), node))
         if len(sets) > 1 or len(sets[0]) < len(nodes):

@@ -111,6 +111,10 @@ def test_a_filter_narrows_the_keys(read: Read) -> None:
     assert (key.domain, key.null_cell) == (("F", "M"), False)
 
 
+def test_a_total_is_asked_for_once(refusal: Refusal) -> None:
+    assert refusal("SELECT COUNT(*) FROM people GROUP BY GROUPING SETS ((), ())").code == "unsupported_construct"
+
+
 def test_no_output_without_an_aggregate_is_answered(refusal: Refusal) -> None:
     for sql in ("SELECT 1 FROM people", "SELECT sex FROM people GROUP BY sex", "SELECT 1 FROM people HAVING COUNT(*) > 10"):
         assert refusal(sql).code == "not_aggregate"
