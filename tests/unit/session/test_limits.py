@@ -80,9 +80,10 @@ def test_a_dear_question_takes_a_high_cap_and_a_cheap_one_a_low_cap(tmp_path: Pa
     learn(folder, "trips", 4)
     with obverse.open(folder) as session:
         caps = [session.explain(BY_CITY, epsilon=e).measures[0]["linf"] for e in (5, 0.01)]
-        assert caps == [64, 4]
+        assert caps[0] == 64
+        assert caps[1] <= 4  # which of the low ones is settled by the histogram's noise
         bias = session.ask(BY_CITY, epsilon=0.01).claim.bias
-        assert "a cap of 4 rows of trips" in bias
+        assert "rows of trips per unit is expected to leave out" in bias
         assert "not valid after joins" in bias
 
 
