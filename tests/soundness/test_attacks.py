@@ -6,13 +6,19 @@ import datetime as dt
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from obverse.catalog.complete import complete
+from obverse.catalog.load import loads
 from obverse.core.errors import Refused
 from obverse.core.types import INT64_MAX, INT64_MIN
-from tests.soundness.stacked import moved
+from obverse.plan.emit import emit
+from obverse.session.planning import annotated, read
+from tests.soundness.conftest import MemoryEngine
+from tests.soundness.stacked import exact, moved
 
 ROW = {
     "i": 1, "p": 10, "d": 10.0, "c": 0.0, "w": "1", "m": "1", "s": "a", "o": "x", "b": True, "day": dt.date(2020, 1, 1),
@@ -129,3 +135,44 @@ def test_infinities_and_nan_are_no_numbers_and_count_nowhere(world: Callable[...
     plan, sql = here.plan("SELECT COUNT(d), SUM(d), COUNT(c), AVG(c) FROM t")
     here.engine.fill({"t": tuple(ROW | {"d": x, "c": x} for x in (math.inf, -math.inf, math.nan))})
     assert set(here.vectors(plan, sql).totals) == {0}
+
+
+WARD = """
+[project]
+name = "ward"
+[privacy]
+neighbours = "replace"
+[budget]
+epsilon = 1
+[tables.people]
+source = "python"
+unit = "person"
+size = 3
+[tables.people.columns]
+age = { type = "integer", bounds = [60, 90], nullable = false }
+"""
+VISITS = """
+[tables.visits]
+source = "python"
+unit = "person -> people.person"
+limits = { rows = 2 }
+[tables.visits.columns]
+cost = { type = "integer", bounds = [0, 9] }
+"""
+
+
+@pytest.mark.parametrize("sql", ["SELECT SUM(age) FROM people", "SELECT AVG(age) FROM people", "SELECT COUNT(*) FROM people"])
+def test_someone_without_a_row_in_the_units_own_table_may_come_in_place_of_another(sql: str) -> None:
+    """Whoever has visits alone is a unit too; the table of people is not surely one row for each."""
+    schemas = {"people": {"person": "BIGINT", "age": "BIGINT"}, "visits": {"person": "BIGINT", "cost": "BIGINT"}}
+    catalog = complete(loads(WARD + VISITS, Path("/")), schemas, {})
+    question = read(sql, catalog, dt.datetime(2024, 1, 1))
+    plan = annotated(question, catalog)  # type: ignore[arg-type]
+    text, engine = emit(plan.limited.root, catalog, "duckdb"), MemoryEngine(catalog, schemas)
+    others = ({"person": 1, "age": 90}, {"person": 2, "age": 60})
+    seen = []
+    for people, visits in (((*others, {"person": 3, "age": 90}), ()), (others, ({"person": 4, "cost": 9},))):
+        engine.fill({"people": people, "visits": visits})
+        seen.append(exact(plan, engine.run(text, timeout_s=60).reveal()))
+    engine.close()
+    assert all(claim.holds() for claim in moved(plan, *seen))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from obverse.cli import figures
+from obverse.cli.options import print_json
 from obverse.cli.terminal import Heading, print_fact, print_table, shown_lines
 from obverse.plan.answer import Answer, Price, Remaining
 from obverse.session.explained import Explained
@@ -66,6 +67,20 @@ def left_words(remaining: Remaining) -> str:
     if remaining.like_this is None:
         return words
     return f"{words}: about {remaining.like_this:,} more like this"
+
+
+def print_result(answer: Answer, *, as_csv: bool, as_json: bool) -> None:
+    """An answer in the form that was asked for; beside CSV, price and claim go to stderr."""
+    if as_json:
+        print_json(answer.as_json())
+    elif as_csv:
+        from obverse.cli.export import csv_text
+
+        click.echo(csv_text(answer).replace("\r\n", "\n"), nl=False)
+        print_costs(answer, err=True)
+        print_fact("Claim", answer.claim.sentence, err=True)
+    else:
+        print_answer(answer)
 
 
 def print_explained(explained: Explained) -> None:

@@ -77,6 +77,7 @@ def ask(
         _ask_batch(batch, project, analyst, purpose, epsilon, delta, key, as_json)
         return
     text = question_text(sql, file)
+    from obverse.cli.answers import print_result
     from obverse.cli.export import writer_for
     from obverse.session.session import open as open_project
 
@@ -88,7 +89,7 @@ def ask(
     if write is not None:
         _print_written(answer, out, write(answer))
     else:
-        _print(answer, as_csv, as_json)
+        print_result(answer, as_csv=as_csv, as_json=as_json)
 
 
 def _refuse_beside_batch(sql: str | None, file: Path | None, within: str | None, as_csv: bool, out: Path | None) -> None:
@@ -136,21 +137,6 @@ def stoppable(session: Session) -> Iterator[None]:
             fix="`obverse budget` shows what is left; asking again may cost again.",
             charged=True,
         ) from None
-
-
-def _print(answer: Answer, as_csv: bool, as_json: bool) -> None:
-    from obverse.cli.answers import print_answer, print_costs
-    from obverse.cli.export import csv_text
-    from obverse.cli.terminal import print_fact
-
-    if as_json:
-        print_json(answer.as_json())
-    elif as_csv:
-        click.echo(csv_text(answer).replace("\r\n", "\n"), nl=False)
-        print_costs(answer, err=True)
-        print_fact("Claim", answer.claim.sentence, err=True)
-    else:
-        print_answer(answer)
 
 
 def _print_written(answer: Answer, out: Path | None, claim: Path) -> None:

@@ -10,7 +10,6 @@ import click
 from obverse.cli.failures import Verb
 from obverse.cli.options import (
     number,
-    print_json,
     question_text,
     with_asker,
     with_json,
@@ -66,20 +65,11 @@ def rehearse(
 
 
 def _print(answer: Answer, as_csv: bool, as_json: bool) -> None:
-    from obverse.cli.answers import print_answer, print_costs
-    from obverse.cli.export import csv_text
+    from obverse.cli.answers import print_result
     from obverse.cli.terminal import print_fact
     from obverse.core.claim import PUBLIC
 
-    if as_json:
-        print_json(answer.as_json())
-        return
-    if answer.claim != PUBLIC:
+    if answer.claim != PUBLIC and not as_json:
         print_fact("Made up", MARK, err=as_csv, colour="yellow")
         click.echo(err=as_csv)
-    if as_csv:
-        click.echo(csv_text(answer).replace("\r\n", "\n"), nl=False)
-        print_costs(answer, err=True)
-        print_fact("Claim", answer.claim.sentence, err=True)
-    else:
-        print_answer(answer)
+    print_result(answer, as_csv=as_csv, as_json=as_json)

@@ -61,8 +61,10 @@ def _discovered(values: NDArray[Any], key: Key, cells: int) -> Column:
     import numpy as np
 
     kind = key.expr.facts.type
-    null = np.array([value is None for value in values], dtype=bool)
-    filled = np.array([FILLERS.get(kind) if value is None else value for value in values], dtype=dtype_of(kind))
+    nothing: Any = None
+    filler: Any = FILLERS.get(kind)
+    null = np.equal(values, nothing).astype(bool)
+    filled = np.where(null, filler, values).astype(dtype_of(kind))
     return Column(np.repeat(filled, cells), np.repeat(null, cells))
 
 
@@ -83,6 +85,6 @@ def typed(values: Floats, kind: Type, call: AggregateCall) -> Column:
         listed = np.array(list(domain(call.argument.facts) or ()), dtype=dtype_of(kind))
         return Column(listed[values.astype(np.int64)], null)
     if kind in (Type.DATE, Type.TIMESTAMP):
-        made = [from_number(Fraction(round(value)), kind) for value in values.tolist()]
-        return Column(np.array(made, dtype=object), null)
+        made = np.frompyfunc(lambda value: from_number(Fraction(round(value)), kind), 1, 1)(values)
+        return Column(np.asarray(made, dtype=object), null)
     return Column(np.rint(values).astype(np.int64) if kind is Type.INTEGER else values, null)

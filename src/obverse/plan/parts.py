@@ -45,12 +45,7 @@ class Parts:
     @property
     def cell(self) -> list[str]:
         """What a row's cell is told by."""
-        return (["k"] if self.numbered else []) + self.found
-
-    @property
-    def numbered(self) -> bool:
-        """Whether there is more than one public cell to tell apart: keys, or several sets even of none."""
-        return bool(self.rows.root.public.keys) or len(self.rows.root.public.sets) > 1
+        return (["k"] if self.rows.root.public.keys else []) + self.found
 
     @property
     def groups(self) -> int:
@@ -96,7 +91,7 @@ class Parts:
 
     def part(self, i: int, source: str, value: str, leaf: str) -> str:
         """One measure's rows; those of keys that nobody voted for are left out."""
-        k = "k" if self.numbered else "CAST(0 AS BIGINT)"
+        k = "k" if self.rows.root.public.keys else "CAST(0 AS BIGINT)"
         key = "id" if self.found else "CAST(0 AS BIGINT)"
         joined = ""
         if self.found:

@@ -25,7 +25,8 @@ def facts_of(relation: Relation, catalog: Catalog) -> Facts:
         case Scan(name, columns):
             table = catalog.tables[name]
             neighbours = Neighbours.ADD_REMOVE if table.public else catalog.neighbours
-            return scan(table, neighbours, columns, keys_named(catalog).get(name, {}))
+            alone = sum(not t.public for t in catalog.tables.values()) == 1
+            return scan(table, neighbours, columns, keys_named(catalog).get(name, {}), alone=alone)
         case Filter(child, predicate):
             return keep(facts_of(child, catalog), predicate)
         case Map(child, columns_):

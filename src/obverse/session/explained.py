@@ -22,8 +22,7 @@ Priced = Callable[[Loss, Fraction, Fraction], tuple[Price, Remaining]]
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """Measures with their sensitivities and noise, the joint norm, the price; `answered` is False where only
-    the global sensitivity can be told."""
+    """Measures with their sensitivities and noise, the joint norm, and the price."""
 
     measures: tuple[dict[str, Any], ...]
     joint_l1: float | None
@@ -32,7 +31,6 @@ class Explained:
     remaining: Remaining | None
     plan: str
     engine_sql: str
-    answered: bool
     note: str = ""
 
     def as_json(self) -> dict[str, Any]:
@@ -44,7 +42,6 @@ class Explained:
             "price": self.price._asdict(),
             "remaining": None if self.remaining is None else self.remaining._asdict(),
             "plan": self.plan,
-            "answered": self.answered,
             "note": self.note,
         }
 
@@ -52,7 +49,7 @@ class Explained:
 def explain_public(question: PublicQuestion | Question) -> Explained:
     free = Price("0", "0", 0.0, False)
     note = "only public tables and public keys are read: exact and free"
-    return Explained((), None, 1.0, free, None, f"{relation_text(question.relation)} (public)", "", True, note)
+    return Explained((), None, 1.0, free, None, f"{relation_text(question.relation)} (public)", "", note)
 
 
 def explain_question(
@@ -64,4 +61,4 @@ def explain_question(
     price, remaining = priced(costed.loss, costed.epsilon, costed.delta)
     measures = tuple(measures_json(costed))
     joint = up(joint_l1(costed.annotated))
-    return Explained(measures, joint, costed.level, price, remaining, plan_text(costed.annotated), planned.sql, True)
+    return Explained(measures, joint, costed.level, price, remaining, plan_text(costed.annotated), planned.sql)

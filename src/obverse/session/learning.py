@@ -15,11 +15,13 @@ from obverse.core.types import Type
 from obverse.mechanisms.base import Additive
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.answer import Answer
+from obverse.plan.dialects.duckdb import DIALECTS
 from obverse.plan.learned import Histogram, Learned, row_caps, sum_caps
 from obverse.plan.nodes import scans
 from obverse.plan.question import Question
 
 FOLDER = "learned"
+quoted = DIALECTS["duckdb"].identifier  # questions are written in DuckDB's SQL
 UNKNOWN_CELLS = 1000  # where keys are discovered, nobody knows how many
 DEFAULT_NOISE = 10.0  # per row of the cap: for the cap of units' own aggregates, fixed before a question's price is known
 
@@ -27,15 +29,15 @@ DEFAULT_NOISE = 10.0  # per row of the cap: for the cap of units' own aggregates
 def histogram_sql(table: Table) -> str:
     """The question whose answer is all histograms at once: each unit is in one bucket of each."""
     assert table.unit is not None
-    key = _quoted(table.unit.column or "")
+    key = quoted(table.unit.column or "")
     columns = bounded_columns(table)
     buckets = [f"{_bucket('COUNT(*)', row_caps())} AS rows_per_unit"]
     buckets += [
-        f"{_bucket(f'COALESCE(SUM(ABS({_quoted(c.name)})), 0)', sum_caps(_magnitude(c)))} AS {_quoted(f'sum_{i}')}"
+        f"{_bucket(f'COALESCE(SUM(ABS({quoted(c.name)})), 0)', sum_caps(_magnitude(c)))} AS {quoted(f'sum_{i}')}"
         for i, c in enumerate(columns)
     ]
-    names = ["rows_per_unit", *(_quoted(f"sum_{i}") for i in range(len(columns)))]
-    inner = f"SELECT {key}, {', '.join(buckets)} FROM {_quoted(table.name)} GROUP BY {key}"
+    names = ["rows_per_unit", *(quoted(f"sum_{i}") for i in range(len(columns)))]
+    inner = f"SELECT {key}, {', '.join(buckets)} FROM {quoted(table.name)} GROUP BY {key}"
     sets = ", ".join(f"({name})" for name in names)
     return f"SELECT {', '.join(names)}, COUNT(*) AS units FROM ({inner}) AS u GROUP BY GROUPING SETS ({sets})"
 
@@ -162,6 +164,3 @@ def _bucket(value: str, caps: tuple[float, ...] | tuple[int, ...]) -> str:
     arms = " ".join(f"WHEN {value} <= {cap!r} THEN {place}" for place, cap in enumerate(caps[:-1]))
     return f"CASE {arms} ELSE {len(caps) - 1} END"
 
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

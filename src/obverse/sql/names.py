@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from sqlglot import expressions as exp
 
@@ -42,6 +42,21 @@ class Aliases:
             if self._copied > COPIED_MAX:
                 raise Refused("too_complex", "names of outputs are used too often.", fix="write the expressions out.")
         return found
+
+
+def meant(
+    node: exp.Expression, outputs: list[exp.Expression], aliases: Aliases, has: Callable[[exp.Column], bool]
+) -> exp.Expression:
+    """What an ordinal or an alias in GROUP BY stands for; a column of the rows before an alias of the same name."""
+    if isinstance(node, exp.Literal) and not node.args.get("is_string"):
+        place = int(node.this) if str(node.this).isdigit() else 0
+        if not 1 <= place <= len(outputs):
+            raise refuse("expression", node, f"position {node.this}")
+        chosen = outputs[place - 1]
+        return chosen.this if isinstance(chosen, exp.Alias) else chosen
+    if isinstance(node, exp.Column) and not node.args.get("table") and not has(node):
+        return aliases(folded(node.this)) or node
+    return node
 
 
 def output_name(node: exp.Expression) -> str:

@@ -17,7 +17,7 @@ from obverse.plan.nodes import Filter, Fold, Map, Reduce, Relation
 from obverse.plan.relations import facts_of
 from obverse.plan.rules.reduce import LEARNING_ROWS, PUBLIC_ROWS, fold_facts
 from obverse.sql.named import Named
-from obverse.sql.names import Aliases, folded, output_name
+from obverse.sql.names import Aliases, folded, meant, output_name
 from obverse.sql.parse import check_parts, refuse
 from obverse.sql.scalars import Clock, Scalars
 
@@ -60,7 +60,7 @@ class PerUnit:
         if group is not None and any(group.args.get(form) for form in forms):
             raise refuse("clause", group, "this form of GROUP BY in a subquery")
         for n, node in enumerate(group.expressions if group is not None else ()):
-            self.keys.append((f"key{n}", self.plain(self.meant(node))))
+            self.keys.append((f"key{n}", self.plain(meant(node, self.tree.expressions, self.aliases, self.rows.has))))
         if self.rows.public:
             return
         units = [expr for _, expr in self.keys if key_named(expr)]
@@ -68,18 +68,6 @@ class PerUnit:
             raise refuse("unit_lost", group or self.tree, "GROUP BY" if group is not None else "an aggregate")
         if not any(self.rows.there(expr, self.catalog) for expr in units):
             raise refuse("unit_nulled", group, "the unit's key")
-
-    def meant(self, node: exp.Expression) -> exp.Expression:
-        """What an ordinal or an alias in GROUP BY stands for."""
-        if isinstance(node, exp.Literal) and not node.args.get("is_string"):
-            place = int(node.this) if str(node.this).isdigit() else 0
-            if not 1 <= place <= len(self.tree.expressions):
-                raise refuse("expression", node, f"position {node.this}")
-            chosen = self.tree.expressions[place - 1]
-            return chosen.this if isinstance(chosen, exp.Alias) else chosen
-        if isinstance(node, exp.Column) and not node.args.get("table") and not self.rows.has(node):
-            return self.aliases(folded(node.this)) or node
-        return node
 
     def post_column(self, node: exp.Column) -> Expr:
         self.rows.column(node)

@@ -23,7 +23,7 @@ from obverse.sql.google_tokens import bad
 from obverse.sql.grouping import grouping
 from obverse.sql.look_up import LookUp
 from obverse.sql.named import Named
-from obverse.sql.names import Aliases, folded, output_name, whole_number
+from obverse.sql.names import Aliases, folded, meant, output_name, whole_number
 from obverse.sql.parse import check_parts, parse, refuse, span_of
 from obverse.sql.public import resolve_public
 from obverse.sql.relations import Relations
@@ -115,7 +115,7 @@ class _Private:
         if not nodes and len(sets) > 1:
             raise refuse("grouping_sets", group, "the same total several times")
         for node in nodes:
-            self.keys.append(self.key(self.meant(node), node))
+            self.keys.append(self.key(meant(node, self.tree.expressions, self.aliases, self.named.has), node))
         if len(sets) > 1 or len(sets[0]) < len(nodes):
             hidden = [node for node, key in zip(nodes, self.keys) if key.domain is None]
             if hidden:
@@ -132,19 +132,6 @@ class _Private:
             if isinstance(inner, exp.Star):
                 raise refuse("rows", inner, self.named.spoken)
             self.keys.append(self.key(inner, inner))
-
-    def meant(self, node: exp.Expression) -> exp.Expression:
-        """What an ordinal or an alias in GROUP BY or ORDER BY stands for."""
-        if isinstance(node, exp.Literal) and not node.args.get("is_string"):
-            place = int(node.this) if str(node.this).isdigit() else 0
-            if not 1 <= place <= len(self.tree.expressions):
-                raise refuse("expression", node, f"position {node.this}")
-            chosen = self.tree.expressions[place - 1]
-            return chosen.this if isinstance(chosen, exp.Alias) else chosen
-        if isinstance(node, exp.Column) and not node.args.get("table"):
-            if not self.named.has(node):
-                return self.aliases(folded(node.this)) or node
-        return node
 
     def key(self, meant: exp.Expression, written: exp.Expression) -> Key:
         expr = self.rows(meant)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 import obverse
 from obverse.core.errors import CatalogError, Refused
-from obverse.plan.learned import Histogram
-from obverse.session.learning import path_of
+from obverse.plan.learned import Histogram, Learned, row_caps, sum_caps
+from obverse.session.learning import keep, path_of
 from obverse.session.limits import learn, shown
 from obverse.testing import noiseless, synthetic
 
@@ -76,14 +77,18 @@ def test_the_histograms_are_those_of_the_table(tmp_path: Path) -> None:
 
 
 def test_a_dear_question_takes_a_high_cap_and_a_cheap_one_a_low_cap(tmp_path: Path) -> None:
+    """From histograms without noise, so that nothing but the price decides."""
     folder = project(tmp_path / "p")
-    learn(folder, "trips", 4)
+    caps, fares = row_caps(), sum_caps(Fraction(100))
+    rows = Histogram(tuple(map(float, caps)), tuple({4: 2000.0, 64: 40.0}.get(cap, 0.0) for cap in caps), 1.0)
+    sums = Histogram(fares, tuple({25.0: 2000.0, 800.0: 40.0}.get(cap, 0.0) for cap in fares), 1.0)
     with obverse.open(folder) as session:
-        caps = [session.explain(BY_CITY, epsilon=e).measures[0]["linf"] for e in (5, 0.01)]
-        assert caps[0] == 64
-        assert caps[1] <= 4  # which of the low ones is settled by the histogram's noise
+        keep(session.catalog, Learned("trips", rows, {"fare": sums}, "4", "none"))
+    with obverse.open(folder) as session:
+        chosen = [[m["linf"] for m in session.explain(BY_CITY, epsilon=e).measures] for e in (5, 0.01)]
+        assert chosen == [[64, 800], [4, 25]]
         bias = session.ask(BY_CITY, epsilon=0.01).claim.bias
-        assert "rows of trips per unit is expected to leave out" in bias
+        assert "a cap of 4 rows of trips" in bias
         assert "not valid after joins" in bias
 
 

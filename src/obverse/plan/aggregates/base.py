@@ -103,6 +103,15 @@ def sums(served: tuple[Served, ...]) -> tuple[Noisy, ...]:
     return found
 
 
+def counted(served: tuple[Served, ...], level: float) -> Estimate:
+    """A noisy count as a whole number, its interval widened to whole numbers."""
+    import numpy as np
+
+    (count,) = sums(served)
+    half = count.half_width(level)
+    return Estimate(np.rint(count.values), np.floor(count.values - half), np.ceil(count.values + half))
+
+
 def capped(name: str, term: Term, setting: Setting, *, paired: bool = False, most: Fraction | None = None) -> Measure:
     """A measure of the term, capped as the shape of the relation demands.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from obverse.core.types import Type
-from obverse.plan.aggregates.base import Estimate, Served, Setting, capped, sums
+from obverse.plan.aggregates.base import Estimate, Served, Setting, capped, counted
 from obverse.plan.measure import Measure, count_term
 from obverse.plan.question import AggregateCall
 
@@ -31,8 +31,4 @@ class Count:
         return (capped("count", count_term(call.argument), setting),)
 
     def finish(self, served: tuple[Served, ...], call: AggregateCall, setting: Setting, level: float) -> Estimate:
-        import numpy as np
-
-        (count,) = sums(served)
-        half = count.half_width(level)
-        return Estimate(np.rint(count.values), np.floor(count.values - half), np.ceil(count.values + half))
+        return counted(served, level)

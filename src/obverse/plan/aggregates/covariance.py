@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from obverse.core.types import Type
-from obverse.plan.aggregates.base import Estimate, Noisy, Served, Setting, capped, sums
-from obverse.plan.aggregates.distinct import counted
+from obverse.plan.aggregates.base import Estimate, Noisy, Served, Setting, capped, counted, sums
 from obverse.plan.aggregates.variance import population
 from obverse.plan.expressions import Expr, literal, null_of
 from obverse.plan.functions import call as function

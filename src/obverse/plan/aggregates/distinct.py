@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from obverse.core.errors import Refused
 from obverse.core.types import Type
-from obverse.plan.aggregates.base import Estimate, Served, Setting, capped, sums
+from obverse.plan.aggregates.base import Estimate, Served, Setting, capped, counted
 from obverse.plan.measure import Measure, Term, count_term
 from obverse.plan.nodes import Shape
 from obverse.plan.question import AggregateCall
@@ -74,11 +74,3 @@ class CountUnits:
     def finish(self, served: tuple[Served, ...], call: AggregateCall, setting: Setting, level: float) -> Estimate:
         return counted(served, level)
 
-
-def counted(served: tuple[Served, ...], level: float) -> Estimate:
-    """A noisy count as a whole number, with its interval."""
-    import numpy as np
-
-    (count,) = sums(served)
-    half = count.half_width(level)
-    return Estimate(np.rint(count.values), np.floor(count.values - half), np.ceil(count.values + half))

@@ -15,7 +15,9 @@ from obverse.plan.expressions import ColumnFacts
 from obverse.plan.facts import Facts
 
 
-def scan(table: Table, neighbours: Neighbours, columns: tuple[str, ...], named: Mapping[str, str] = {}) -> Facts:
+def scan(
+    table: Table, neighbours: Neighbours, columns: tuple[str, ...], named: Mapping[str, str] = {}, *, alone: bool = True
+) -> Facts:
     """Facts of the scan.
 
     Claim:   every value read lies within the returned column facts, whatever the file holds; two neighbouring databases
@@ -24,6 +26,8 @@ def scan(table: Table, neighbours: Neighbours, columns: tuple[str, ...], named: 
              list as NULL (and leaves the row out where the column may not be NULL), and puts the lower bound in place of
              a NULL that was declared away. A row belongs to its key column's unit, or to itself, or along a path to
              each unit that its key leads to, for each within that unit's cap; rows without a unit are left out.
+             Under replace each unit surely has a row where its table is the only private one (`alone`), or where rows are
+             units: then whoever comes in place of another has rows nowhere else.
     Assumes: nothing of the data.
     """
     if table.public:
@@ -38,7 +42,7 @@ def scan(table: Table, neighbours: Neighbours, columns: tuple[str, ...], named: 
         for c in columns
     }
     dropping = any(not f.nullable and isinstance(f.bounds, Categories) for f in facts.values())
-    present = neighbours is Neighbours.REPLACE and not dropping and table.limits is None
+    present = neighbours is Neighbours.REPLACE and not dropping and table.limits is None and (alone or table.row_is_unit)
     rows = 1 if table.row_is_unit else UNBOUNDED
     cap = 1 if table.limits is None else limits.rows if limits is not None else None
     keyed = table.unit is not None and table.unit.column is not None
