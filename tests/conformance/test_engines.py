@@ -32,6 +32,8 @@ c = { type = "double", bounds = [0, 100], grid = 0.25 }
 big = { type = "integer", bounds = [-9223372036854775808, 9223372036854775807] }
 s = { type = "text", values = ["a", "b", "c"] }
 o = { type = "text", values = ["x", "y"], nullable = true }
+w = { type = "text", values = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"], nullable = false }
+v = { type = "text", values = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"], nullable = true }
 b = { type = "boolean" }
 day = { type = "date", bounds = ["2020-01-01", "2020-03-31"] }
 ts = { type = "timestamp", bounds = ["2020-01-01", "2020-01-04"] }
@@ -44,7 +46,8 @@ ARROW = {
     "TIMESTAMP": pa.timestamp("us"),
 }  # fmt: skip
 TYPES = {
-    "i": "BIGINT", "p": "BIGINT", "d": "DOUBLE", "c": "DOUBLE", "big": "BIGINT", "s": "VARCHAR", "o": "VARCHAR", "b": "BOOLEAN",
+    "i": "BIGINT", "p": "BIGINT", "d": "DOUBLE", "c": "DOUBLE", "big": "BIGINT", "s": "VARCHAR", "o": "VARCHAR", "w": "VARCHAR",
+    "v": "VARCHAR", "b": "BOOLEAN",
     "day": "DATE", "ts": "TIMESTAMP", "f": "BIGINT", "g": "DOUBLE", "t": "VARCHAR",
 }  # fmt: skip
 HEAD = '[project]\nname = "engines"\n[budget]\nepsilon = 9\n[tables.t]\nsource = "python"\nunit = '
@@ -79,6 +82,9 @@ QUESTIONS = (
     "SELECT SUM(LEAST(i, p)), SUM(i / p), SUM(i // 3), SUM(i % 4), SUM(EXTRACT(DOY FROM day)) FROM t",
     "SELECT s, COUNT(*), SUM(p) FROM t GROUP BY s",
     "SELECT i, AVG(d) FROM t GROUP BY i",
+    "SELECT w, COUNT(*), SUM(c), AVG(c), COUNT(w) FROM t GROUP BY w",
+    "SELECT v, w, b, COUNT(v), COUNT(c), AVG(i) FROM t WHERE w <> 'j' GROUP BY v, w, b",
+    "SELECT v, SUM(i), COUNT(*) FROM t GROUP BY v",
     "SELECT s, o, b, COUNT(i), SUM(i) FROM t GROUP BY s, o, b",
     "SELECT CASE WHEN i > 5 THEN 'high' WHEN i > 0 THEN 'low' END, date_trunc('month', day), SUM(c) FROM t GROUP BY 1, 2",
     "SELECT day, VAR_SAMP(i) FROM t WHERE ts >= TIMESTAMP '2020-01-01 12:00:00' GROUP BY day",

@@ -45,11 +45,13 @@ big = { type = "integer", bounds = [-9223372036854775808, 9223372036854775807] }
 f = { type = "integer" }
 g = { type = "double" }
 t = { type = "text" }
+l = { type = "text", values = ["a", "b", "c", "d", "e", "f", "g", "h", "i"], nullable = false }
+z = { type = "text", values = ["a", "b", "c", "d", "e", "f", "g", "h", "i"], nullable = true }
 """
 PHYSICAL = {
     "i": "BIGINT", "p": "BIGINT", "q": "BIGINT", "d": "DOUBLE", "c": "DOUBLE", "w": "VARCHAR", "m": "VARCHAR",
     "s": "VARCHAR", "o": "VARCHAR", "b": "BOOLEAN", "day": "DATE", "ts": "TIMESTAMP", "big": "BIGINT", "f": "BIGINT",
-    "g": "DOUBLE", "t": "VARCHAR",
+    "g": "DOUBLE", "t": "VARCHAR", "l": "VARCHAR", "z": "VARCHAR",
 }  # fmt: skip
 HEAD = """
 [project]

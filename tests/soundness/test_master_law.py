@@ -61,6 +61,9 @@ QUESTIONS: tuple[tuple[str, str], ...] = (
         "SELECT COUNT(*) FILTER (WHERE o = 'x'), COUNT(*) FILTER (WHERE o = 'y'), COUNT(*) FILTER (WHERE b), SUM(w) FROM t",
         EXACT,
     ),
+    ("SELECT l, COUNT(*), SUM(c), AVG(c) FROM t GROUP BY l", EXACT),  # long lists are looked up after adding up
+    ("SELECT z, b, COUNT(z), SUM(i) FROM t WHERE l <> 'a' GROUP BY z, b", EXACT),
+    ("SELECT l, z, MEDIAN(i) FROM t GROUP BY l, z", HALF),
     ("SELECT EXTRACT(HOUR FROM ts), SUM(m) FROM t WHERE g IS NULL OR g < 1e300 GROUP BY 1", EXACT),
 )
 SOME = QUESTIONS[::3] + QUESTIONS[-3:]

@@ -43,8 +43,15 @@ class DuckDBEngine:
         return self._schemas[table]
 
     def run(self, sql: str, *, timeout_s: float) -> Exact[Columns]:
-        """Exact integers. Whatever goes wrong gives one constant text: an engine's own message may carry a value."""
+        """Exact integers. Whatever goes wrong gives one constant text: an engine's own message may carry a value.
+
+        A file may be read more than once, and what bounds a unit in one reading bounds it only in the same file: one that
+        is exchanged or written meanwhile gives no answer.
+        """
+        before = self._files()
         found = self._fetch(sql, timeout_s)
+        if self._files() != before:
+            raise failure()
         import numpy as np
 
         columns = {}
@@ -62,9 +69,21 @@ class DuckDBEngine:
             fetched: dict[str, Any] = stoppable(lambda: cursor.execute(sql).fetchnumpy(), cursor.interrupt, timeout_s)
             return fetched
         except (self._duckdb.Error, RuntimeError, MemoryError):
-            raise Failed("engine_failure", FAILURE, fix="ask the curator, naming the receipt.", charged=True) from None
+            raise failure() from None
         finally:
             cursor.close()
+
+    def _files(self) -> list[tuple[int, ...]]:
+        """What tells a file from another one, or from itself before it was written to; nothing for one that is gone."""
+        found: list[tuple[int, ...]] = []
+        for source in self._sources.values():
+            if source.path is not None:
+                try:
+                    stat = source.path.stat()
+                    found.append((stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns))
+                except OSError:
+                    found.append(())
+        return found
 
     def run_public(self, sql: str, *, timeout_s: float) -> PublicRows:
         cursor = self._connection.cursor()
@@ -152,6 +171,10 @@ class DuckDBEngine:
             "SET lock_configuration = true",
         ):
             self._connection.execute(statement)
+
+
+def failure() -> Failed:
+    return Failed("engine_failure", FAILURE, fix="ask the curator, naming the receipt.", charged=True)
 
 
 def stoppable(work: Callable[[], Any], stop: Callable[[], None], timeout_s: float) -> Any:

@@ -29,4 +29,4 @@ def emit(root: Aggregate, catalog: Catalog, dialect: str, key: str = "") -> str:
             return writer.cells(writer.totals(source), [writer.total(i) for i in writer.places])
         case Shape.WEIGHTED:
             summed = writer.cells(writer.weighted("kept", "kept"), [writer.share(i) for i in writer.places])
-            return f"WITH kept AS MATERIALIZED {source} {summed}"
+            return f"WITH kept AS {rows.keeping} {source} {summed}"

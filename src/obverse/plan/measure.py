@@ -11,7 +11,7 @@ from obverse.core.bounds import Interval
 from obverse.core.errors import Refused, invariant
 from obverse.core.numbers import log2_ceil
 from obverse.core.sensitivity import Sensitivity
-from obverse.core.types import Type
+from obverse.core.types import Type, Value
 from obverse.plan.expressions import Expr, canonical, number_bounds
 
 TERM_BITS = 32  # a term times its row cap stays below 2**32
@@ -227,6 +227,14 @@ def tree_term(expr: Expr) -> Term:
     while BRANCHING**height < count:
         height += 1
     return Term("tree", expr, 0, 1, Fraction(1), leaves=Leaves(first, shift, count, step, height))
+
+
+def place_of(leaves: Leaves, x: Value) -> int:
+    """The place of a number on the grid of leaves, from the first one on, by the operations that engines do."""
+    whole = isinstance(x, int) and leaves.step == 1
+    assert isinstance(x, (int, float))
+    number = _on_grid(x, float(leaves.step.denominator), float(leaves.step.numerator), whole)
+    return (number - leaves.first) >> leaves.shift
 
 
 def choice_term(expr: Expr, values: int) -> Term:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from obverse.core.types import Type
-from obverse.plan.measure import WEIGHT_BITS
 from obverse.plan.nodes import Aggregate, Shape
 from obverse.plan.rows import Rows
 from obverse.plan.sources import one_zero
@@ -53,7 +52,7 @@ class Parts:
 
     def text(self) -> str:
         measures = self.rows.measures
-        ctes = [f"kept AS MATERIALIZED {self.kept()}"]
+        ctes = [f"kept AS {self.rows.keeping} {self.kept()}"]
         added = [i for i, m in enumerate(measures) if m.summed]
         if added:
             ctes.append(f"added AS MATERIALIZED ({self.added(added)})")
@@ -110,19 +109,29 @@ class Parts:
         else:
             source = self.expanded(self.sums.weighted("kept", "kept", places))
             values = [self.sums.share(i) for i in places]
-        figures = [f"{saturated(v)} AS m{i}" for i, v in zip(places, values)]
-        return self.grouped(figures, source)
+        return self.added_up({f"m{i}": f"SUM({v})" for i, v in zip(places, values)}, source)
+
+    def added_up(self, totals: dict[str, str], source: str, *more: str) -> str:
+        if self.rows.late:
+            return self.sums.late_cells(source, totals, *more)
+        return self.grouped([f"{saturated(total)} AS {name}" for name, total in totals.items()], source, *more)
 
     def grouped(self, figures: list[str], source: str, *more: str) -> str:
         by = [*self.cell, *more]
         grouped = f" GROUP BY {', '.join(by)}" if by else ""
         return f"SELECT {', '.join([*by, *figures])} FROM {source} AS c{grouped}"
 
+    def inside(self, source: str) -> str:
+        """Rows inside the public cells; all of them where cells are looked up later."""
+        public = self.rows.root.public
+        early = public.keys and len(public.sets) == 1 and not self.rows.late
+        return f"(SELECT * FROM {source} AS i WHERE k IS NOT NULL)" if early else source
+
     def expanded(self, source: str) -> str:
-        """Each row once for each grouping set; as it is where there is one."""
+        """Rows inside the cells, each once for each grouping set."""
         sets = len(self.rows.root.public.sets)
         if sets == 1:
-            return source
+            return self.inside(source)
         arms = " ".join(f"WHEN {n} THEN k{n}" for n in range(sets))
         numbers = ", ".join(f"({n})" for n in range(sets))
         spread = f"(SELECT *, CASE s WHEN 0 THEN k0 {arms} END AS k FROM {source} AS b CROSS JOIN (VALUES {numbers}) AS y(s))"
@@ -145,7 +154,7 @@ class Parts:
             source = self.expanded(self.sums.weighted("kept", "kept", [i]))
             value = self.sums.share(i)
         there = f"(SELECT *, t{i} AS leaf FROM {source} AS x WHERE t{i} IS NOT NULL)"
-        return self.grouped([f"{saturated(value)} AS m"], there, "leaf")
+        return self.added_up({"m": f"SUM({value})"}, there, "leaf")
 
     def distinct(self, i: int) -> str:
         """Different values, of which each unit brings a bounded number."""
@@ -160,18 +169,14 @@ class Parts:
 
     def units(self, i: int) -> str:
         """Different units; one that is in many cells weighs less in each."""
-        d, whole, cap = self.rows.d, 1 << WEIGHT_BITS, self.rows.measures[i].cap
-        over = d.whole_quotient(d.wide(str(whole * cap)), "COUNT(*)")
-        spare = 1 << self.sums.spare(i)
-        over = d.whole_quotient(over, str(spare))
-        weight = f"CASE WHEN COUNT(*) <= {cap} THEN {whole // spare} ELSE CAST({over} AS BIGINT) END"
+        weight = self.sums.weight_of("COUNT(*)", self.rows.measures[i].cap, self.sums.spare(i))
         weights = f"(SELECT u, {weight} AS w{i} FROM pairs{i} AS y GROUP BY u)"
         source = f"(SELECT * FROM pairs{i} AS p JOIN {weights} AS g USING (u))"
-        return self.grouped([f"{saturated(f'w{i}')} AS m"], source)
+        return self.grouped([f"{saturated(f'SUM(w{i})')} AS m"], source)
 
     def listed(self) -> str:
         """The discovered keys, how many units vote for each, and their places in the order of their values."""
-        votes = "kept" if self.single else self.chosen("votes", self.found)
+        votes = self.inside("kept") if self.single else self.chosen("votes", self.found)
         values = ", ".join(self.found)
         counted = f"(SELECT {values}, COUNT(*) AS n FROM {votes} AS v GROUP BY {values})"
         order = ", ".join(f"{f} NULLS LAST" for f in self.found)

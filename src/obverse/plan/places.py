@@ -74,7 +74,7 @@ def released_places(
         return dict.fromkeys((one.place for one in asked), _chosen(leaves, cells, measure, mechanism, rng))
     invariant(isinstance(mechanism, Additive), "a tree gets additive noise")
     assert isinstance(mechanism, Additive)
-    order = np.lexsort((leaves.leaf, leaves.cell))
+    order = np.argsort(leaves.cell * BRANCHING**measure.term.leaves.height + leaves.leaf)
     sorted_leaves = leaves.cell[order], leaves.leaf[order], leaves.weight[order]
     tree = NoisyTree(cells, BRANCHING, measure.term.leaves.height, *sorted_leaves, mechanism, rng)
     last = measure.term.leaves.count - 1

@@ -12,7 +12,7 @@ from obverse.plan.dialects.duckdb import DuckDB
 from obverse.plan.expressions import Call, Expr, Literal, Ref, from_number
 from obverse.plan.functions import BY_NAME, PASS_NULLS
 from obverse.plan.functions.base import always_null
-from obverse.plan.measure import Grid, Term
+from obverse.plan.measure import Grid, Term, bounded, place_of
 
 TEXT_MAX = 200_000
 FEW = 8  # texts that are compared one by one; more are looked up
@@ -84,6 +84,8 @@ def _unbounded(column: Column, raw: str, d: DuckDB) -> str:
 
 def term(term: Term, value: str | None, d: DuckDB, *, is_raw: bool) -> str:
     """The term's integer, NULL where its argument is NULL. `is_raw`: the value is a bare column, not yet clamped."""
+    if term.kind == "count" and is_raw and term.expr is not None and term.expr.facts.type is Type.DOUBLE:
+        return f"CASE WHEN {d.is_finite(value or '')} THEN 1 END"
     if term.kind == "count":
         return "1" if value is None else f"CASE WHEN {value} IS NULL THEN NULL ELSE 1 END"
     assert value is not None
@@ -118,8 +120,24 @@ def product(term: Term, x: str, y: str, d: DuckDB) -> str:
     return f"(CASE WHEN {product} < 0 THEN -{size} ELSE {size} END)"
 
 
-def leaf(term: Term, value: str, d: DuckDB) -> str:
-    """The leaf of a value on the tree's grid; NULL where it is NULL."""
+def leaf(term: Term, value: str, d: DuckDB, *, is_raw: bool) -> str:
+    """The leaf of a value on the tree's grid; NULL where it is NULL. `is_raw`: a bare number, not yet clamped."""
+    assert term.expr is not None
+    assert term.leaves is not None
+    place, last = _place(term, value, d), term.leaves.count - 1
+    clamped = f"LEAST(GREATEST({place}, 0), {last})"
+    if not is_raw:
+        return f"CASE WHEN {value} IS NULL THEN NULL ELSE {clamped} END"
+    bounds, kind = bounded(term.expr), term.expr.facts.type
+    ends = [from_number(end, kind) for end in (bounds.lo, bounds.hi)]
+    places = [place_of(term.leaves, end) for end in ends]  # rounding is monotone, so the others lie between
+    inside = place if places[0] >= 0 and places[1] <= last else clamped
+    at_ends = [str(min(max(p, 0), last)) for p in places]
+    return _clamping(value, [d.literal(end, kind) for end in ends], at_ends, inside, d, finite=kind is Type.DOUBLE)
+
+
+def _place(term: Term, value: str, d: DuckDB) -> str:
+    """The value's place on the tree's grid, from its first leaf on."""
     assert term.expr is not None
     assert term.leaves is not None
     leaves, kind = term.leaves, term.expr.facts.type
@@ -135,10 +153,10 @@ def leaf(term: Term, value: str, d: DuckDB) -> str:
             factor, divisor = float(leaves.step.denominator), float(leaves.step.numerator)
             scaled += f" * {d.literal(factor, Type.DOUBLE)}" if factor != 1.0 else ""
             scaled += f" / {d.literal(divisor, Type.DOUBLE)}" if divisor != 1.0 else ""
-            number = d.round_to_integer(scaled, small=False)
-    shifted = f"(({number} - CAST({leaves.first} AS BIGINT)) >> {leaves.shift})"
-    inside = f"LEAST(GREATEST({shifted}, 0), {leaves.count - 1})"
-    return f"CASE WHEN {value} IS NULL THEN NULL ELSE {inside} END"
+            last = leaves.first + (leaves.count << leaves.shift)
+            number = d.round_to_integer(scaled, small=max(abs(leaves.first), abs(last)) < 2**31 - 1)
+    number = f"({number} - CAST({leaves.first} AS BIGINT))" if leaves.first else number
+    return f"({number} >> {leaves.shift})" if leaves.shift else number
 
 
 def _on_grid(grid: Grid, value: str, d: DuckDB, *, whole: bool, finite: bool) -> str:
@@ -151,9 +169,15 @@ def _on_grid(grid: Grid, value: str, d: DuckDB, *, whole: bool, finite: bool) ->
         scaled += f" * {d.literal(grid.factor, Type.DOUBLE)}" if grid.factor != 1.0 else ""
         scaled += f" / {d.literal(grid.divisor, Type.DOUBLE)}" if grid.divisor != 1.0 else ""
         inside = d.round_to_integer(scaled, small=max(abs(grid.first), abs(grid.last)) < 2**31 - 1)
+    return _clamping(value, [low, high], [str(grid.first), str(grid.last)], inside, d, finite=finite)
+
+
+def _clamping(value: str, ends: list[str], at_ends: list[str], inside: str, d: DuckDB, *, finite: bool) -> str:
+    """What a number becomes inside its bounds and beyond either end; NULL where it is none, or not finite."""
     check = f"{d.is_finite(value)} AND " if finite else ""
-    outside = f"CASE WHEN {check}{value} < {low} THEN {grid.first} WHEN {check}{value} > {high} THEN {grid.last} END"
-    return f"CASE WHEN {value} >= {low} AND {value} <= {high} THEN {inside} ELSE {outside} END"
+    below, above = (f"{check}{value} {sign} {end} THEN {at}" for sign, end, at in zip("<>", ends, at_ends))
+    outside = f"CASE WHEN {below} WHEN {above} END"
+    return f"CASE WHEN {value} >= {ends[0]} AND {value} <= {ends[1]} THEN {inside} ELSE {outside} END"
 
 
 def key_number(value: object) -> int:

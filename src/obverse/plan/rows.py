@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from obverse.catalog.model import Column, Table
-from obverse.core.bounds import Categories
+from obverse.catalog.model import Catalog, Column, Table
+from obverse.core.bounds import Categories, Interval
 from obverse.core.types import Type
 from obverse.plan import print as printing
 from obverse.plan.dialects.duckdb import DuckDB
@@ -39,8 +39,32 @@ class Rows:
     def cap(self) -> int:
         return self.root.child.child.rows
 
+    @property
+    def reads(self) -> int:
+        """How often the rows are read: weights take one reading more, before the rows are added up."""
+        once = 1 if self.shape in (Shape.ROW, Shape.ONE) else 2
+        sums = 1 if self.shape is Shape.TOTAL else once
+        others = [once if m.term.leaves is not None else 1 for m in self.measures if not m.summed]
+        return sums * any(m.summed for m in self.measures) + sum(others) + bool(self.root.discovered)
+
+    @property
+    def keeping(self) -> str:
+        """Rows are read again where that costs less than to keep them: twice at most, from a table that is no text file."""
+        scan = only_scan(self.root.child.child.child)
+        again = scan is not None and self.reads <= 2 and self.shape is not Shape.ONE
+        if again and scan is not None:
+            table = self.sources.catalog.tables[scan.table]
+            again = table.source.kind != "csv" and (table.unit is None or len(table.unit.steps) <= 1)
+        return "NOT MATERIALIZED" if again or self.reads == 1 else "MATERIALIZED"
+
+    @property
+    def late(self) -> bool:
+        """Whether keys are looked up after adding up: once for each group, not for each row."""
+        added = all(m.summed or m.term.leaves is not None for m in self.measures)
+        return added and not self.root.discovered and self.keeping != "MATERIALIZED" and bool(self.looked_up())
+
     def text(self) -> str:
-        """Rows of unit, cell index and integer terms; rows outside the cells left out."""
+        """Rows of unit, cell (its index k, NULL outside the cells; or its values, where they are looked up late) and terms."""
         shape = self.shape
         source = self.source(self.root.child.child.child)
         text = source.sql
@@ -68,9 +92,7 @@ class Rows:
         if limit.shape is Shape.ONE or scan is None:
             return ()
         table = self.sources.catalog.tables[scan.table]
-        found = {
-            m.term.expr.name for m in self.measures if clamps_itself(m.term.expr, m, table) and isinstance(m.term.expr, Ref)
-        }
+        found = {m.term.expr.name for m in self.measures if clamps_itself(m, table) and isinstance(m.term.expr, Ref)}
         return tuple(sorted(found | self.looked_up()))
 
     def read_otherwise(self, relation: Relation) -> frozenset[str]:
@@ -83,12 +105,7 @@ class Rows:
 
     def looked_up(self) -> frozenset[str]:
         """Columns that are keys as they lie: their place in the public list is looked up once, and tells if they are in it."""
-        limit, public = self.root.child.child, self.root.public
-        scan = only_scan(limit.child)
-        if limit.shape is Shape.ONE or scan is None or len(public.sets) > 1:
-            return frozenset()
-        columns = self.sources.catalog.tables[scan.table].columns
-        return frozenset(key.expr.name for key in public.keys if isinstance(key.expr, Ref) and own_list(key, columns))
+        return read_as_they_lie(self.root, self.sources.catalog)
 
     def projected(self, source: str, columns: Mapping[str, str], *, with_unit: bool) -> str:
         parts = ["u"] if with_unit else []
@@ -99,25 +116,36 @@ class Rows:
         indices, joins = [], ""
         for n, key in enumerate(public.keys):
             index, joined = key_index(key, f"v{n}", f"d{n}", self.d)
-            if isinstance(key.expr, Ref) and key.expr.name in self.looked_up():
-                place = self.d.text_place(f"v{n}", key.listed)
-                index = f"COALESCE({place}, {len(key.listed)})" if key.null_cell else place
+            if self.as_it_lies(key):
+                index = f"v{n}" if self.late else self.place(key, n)
             joins += joined
             indices.append((index, key))
-        parts += self.places(indices)
+        parts += [f"{index} AS v{n}" for n, (index, _) in enumerate(indices)] if self.late else self.places(indices)
         parts += [f"{self.value(k, columns)} AS f{n}" for n, k in enumerate(self.root.discovered)]
-        bare = self.bare()
         for i, measure in enumerate(self.measures):
-            text, joined = self.term(measure, columns, bare, f"e{i}")
+            text, joined = self.term(measure, columns, f"e{i}")
             joins += joined
             parts.append(f"{text} AS t{i}")
-        rows = f"(SELECT {', '.join(parts)} FROM {source} AS p{joins})"
-        one_set = indices and len(public.sets) == 1
-        return f"(SELECT * FROM {rows} AS q WHERE k IS NOT NULL)" if one_set else rows
+        return f"(SELECT {', '.join(parts)} FROM {source} AS p{joins})"
+
+    def as_it_lies(self, key: Key) -> bool:
+        return isinstance(key.expr, Ref) and key.expr.name in self.looked_up()
+
+    def place(self, key: Key, n: int) -> str:
+        """The index of a key as it lies."""
+        place = self.d.text_place(f"v{n}", key.listed)
+        return f"COALESCE({place}, {len(key.listed)})" if key.null_cell else place
+
+    def cell_of_values(self) -> str:
+        """The cell index from the values by which rows were added up."""
+        keys = self.root.public.keys
+        return mixed_radix([(self.place(key, n) if self.as_it_lies(key) else f"v{n}", key) for n, key in enumerate(keys)])
 
     def key_value(self, key: Key, columns: Mapping[str, str]) -> str:
-        raw = isinstance(key.expr, Ref) and key.expr.name in self.looked_up()
-        return f"r{columns[key.expr.name]}" if raw and isinstance(key.expr, Ref) else self.value(key, columns)
+        if self.as_it_lies(key):
+            assert isinstance(key.expr, Ref)
+            return f"r{columns[key.expr.name]}"
+        return self.value(key, columns)
 
     def value(self, key: Key, columns: Mapping[str, str]) -> str:
         return printing.expression(key.expr, columns, self.d)
@@ -132,20 +160,21 @@ class Rows:
             found.append(f"({offset} + {mixed_radix([indices[i] for i in chosen])}) AS k{n}")
         return found
 
-    def term(self, measure: Measure, columns: Mapping[str, str], bare: tuple[str, ...], alias: str) -> tuple[str, str]:
+    def term(self, measure: Measure, columns: Mapping[str, str], alias: str) -> tuple[str, str]:
         """The term's text, and a join where it is the place among a long list."""
         term = measure.term
         if term.kind in ("count", "sum", "squares"):
-            return self.added(measure, columns, bare), ""
+            return self.added(measure, columns), ""
         assert term.expr is not None or term.kind == "units"
-        value = None if term.expr is None else printing.expression(term.expr, columns, self.d)
+        raw = self.raw(measure, columns)
+        value = None if term.expr is None else raw or printing.expression(term.expr, columns, self.d)
         match term.kind:
             case "units":
                 return ("1" if value is None else f"CASE WHEN {value} IS NULL THEN NULL ELSE 1 END"), ""
             case "distinct":
                 return str(value), ""
             case "tree":
-                return printing.leaf(term, str(value), self.d), ""
+                return printing.leaf(term, str(value), self.d, is_raw=raw is not None), ""
             case "choice":
                 assert term.expr is not None
                 place = Key("", term.expr, domain(term.expr.facts), null_cell=False)
@@ -154,21 +183,39 @@ class Rows:
                 assert term.other is not None
                 return printing.product(term, str(value), printing.expression(term.other, columns, self.d), self.d), ""
 
-    def added(self, measure: Measure, columns: Mapping[str, str], bare: tuple[str, ...]) -> str:
+    def added(self, measure: Measure, columns: Mapping[str, str]) -> str:
         expr = measure.term.expr
         if expr is None:
             return printing.term(measure.term, None, self.d, is_raw=False)
-        raw = isinstance(expr, Ref) and expr.name in bare and measure.term.grid is not None
-        if raw:
-            assert isinstance(expr, Ref)
-            return printing.term(measure.term, f"r{columns[expr.name]}", self.d, is_raw=True)
-        return printing.term(measure.term, printing.expression(expr, columns, self.d), self.d, is_raw=False)
+        raw = self.raw(measure, columns)
+        return printing.term(
+            measure.term, raw or printing.expression(expr, columns, self.d), self.d, is_raw=raw is not None
+        )
+
+    def raw(self, measure: Measure, columns: Mapping[str, str]) -> str | None:
+        """The column as it lies, where the measure's term clamps it."""
+        limit, expr = self.root.child.child, measure.term.expr
+        scan = only_scan(limit.child)
+        if limit.shape is Shape.ONE or scan is None or not clamps_itself(measure, self.sources.catalog.tables[scan.table]):
+            return None
+        assert isinstance(expr, Ref)
+        return f"r{columns[expr.name]}"
 
     def used(self) -> tuple[str, ...]:
         """Columns that keys and terms read, once rows are chosen."""
         exprs: list[Expr] = [key.expr for key in self.root.child.keys]
         exprs += [e for m in self.measures for e in (m.term.expr, m.term.other) if e is not None]
         return tuple(sorted({r.name for expr in exprs for r in refs(expr)}))
+
+
+def read_as_they_lie(root: Aggregate, catalog: Catalog) -> frozenset[str]:
+    """Columns that are keys as they lie. A row outside the list is in no cell, yet takes of what its unit may bring."""
+    limit, public = root.child.child, root.public
+    scan = only_scan(limit.child)
+    if limit.shape is Shape.ONE or scan is None or len(public.sets) > 1:
+        return frozenset()
+    columns = catalog.tables[scan.table].columns
+    return frozenset(key.expr.name for key in public.keys if isinstance(key.expr, Ref) and own_list(key, columns))
 
 
 def own_list(key: Key, columns: Mapping[str, Column]) -> bool:
@@ -179,13 +226,14 @@ def own_list(key: Key, columns: Mapping[str, Column]) -> bool:
     return long and column.bounds == Categories(key.listed) and column.nullable == key.null_cell
 
 
-def clamps_itself(expr: Expr | None, measure: Measure, table: Table) -> bool:
-    """A bare nullable column with an interval: the term's own clamp does all that the scan would."""
-    if not isinstance(expr, Ref) or measure.term.grid is None:
+def clamps_itself(measure: Measure, table: Table) -> bool:
+    """A bare nullable number with an interval: the term's own clamp does all that the scan would."""
+    expr = measure.term.expr
+    if not isinstance(expr, Ref) or measure.term.kind not in ("count", "sum", "squares", "tree"):
         return False
     column = table.columns[expr.name]
     same = column_facts(column).bounds == expr.facts.bounds
-    return column.nullable and same and not isinstance(column.bounds, Categories)
+    return column.type.numeric and column.nullable and same and isinstance(column.bounds, Interval)
 
 
 def predicates(relation: Relation) -> list[Expr]:

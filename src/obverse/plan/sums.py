@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from obverse.plan.dialects.duckdb import DuckDB
@@ -12,9 +12,9 @@ from obverse.plan.rows import Rows
 SATURATED = 2**62
 
 
-def saturated(value: str) -> str:
+def saturated(total: str) -> str:
     """A clamp is a contraction, so saturating keeps every sensitivity."""
-    return f"CAST(LEAST(GREATEST(COALESCE(SUM({value}), 0), -{SATURATED}), {SATURATED}) AS BIGINT)"
+    return f"CAST(LEAST(GREATEST(COALESCE({total}, 0), -{SATURATED}), {SATURATED}) AS BIGINT)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +63,27 @@ class Sums:
         measure = self.measures[i]
         own = measure.term.kind in ("sum", "squares", "product")
         weighed = own and not measure.paired
-        size = f"SUM(ABS(CAST(t{i} AS BIGINT)))" if weighed else f"COUNT(t{i})"
+        size = f"SUM(ABS(CAST(t{i} AS BIGINT)))" if weighed else f"COUNT(t{self.counted(i)})"
         cap = measure.cap if weighed else self.rows.cap
+        return self.weight_of(size, cap, 0 if own else self.spare(i))  # rows that count as one: rounded once for all
+
+    def weight_of(self, size: str, cap: int, spare: int) -> str:
+        """cap / size where the unit has more than its cap, else one; less `spare` bits. In 64 bits where they hold the cap."""
         whole = 1 << WEIGHT_BITS
-        over = self.d.whole_quotient(self.d.wide(str(whole * cap)), size)
-        if not own:
-            whole >>= self.spare(i)  # rows count as one, so a weight is rounded once for all
-            over = self.d.whole_quotient(over, str(1 << self.spare(i)))
-        return f"CASE WHEN COALESCE({size}, 0) <= {cap} THEN {whole} ELSE CAST({over} AS BIGINT) END"
+        divisor = size if size.startswith("COUNT") else f"CAST(LEAST({size}, {SATURATED}) AS BIGINT)"
+        over = self.d.whole_quotient(f"CAST({whole * cap} AS BIGINT)", divisor)
+        if whole * cap >= SATURATED:
+            over = f"CAST({self.d.whole_quotient(self.d.wide(str(whole * cap)), size)} AS BIGINT)"
+        over = self.d.whole_quotient(over, str(1 << spare)) if spare else over
+        return f"CASE WHEN COALESCE({size}, 0) <= {cap} THEN {whole >> spare} ELSE {over} END"
+
+    def counted(self, i: int) -> int:
+        """The first measure whose term is there whenever this one's is, so that rows are counted once."""
+        term = self.measures[i].term
+        if term.other is not None:
+            return i
+        alike = ("count", "sum", "squares", "tree")
+        return next((j for j, m in enumerate(self.measures[:i]) if m.term.kind in alike and m.term.expr == term.expr), i)
 
     def spare(self, i: int) -> int:
         return WEIGHT_BITS - self.measures[i].bits
@@ -82,11 +95,30 @@ class Sums:
             return f"w{i}"
         if measure.term.kind == "count":
             return f"w{i}" if measure.term.expr is None else f"CASE WHEN t{i} IS NULL THEN NULL ELSE w{i} END"
-        return self.d.whole_quotient(f"(CAST(t{i} AS BIGINT) * w{i})", str(1 << self.spare(i)))
+        weighted = f"(CAST(t{i} AS BIGINT) * w{i})"
+        if measure.term.lo >= 0:
+            return f"({weighted} >> {self.spare(i)})"
+        return self.d.whole_quotient(weighted, str(1 << self.spare(i)))
 
     def cells(self, source: str, values: list[str]) -> str:
         """Sum the values per cell."""
-        sums = ", ".join(f"{saturated(v)} AS m{i}" for i, v in enumerate(values))
+        named = {f"m{i}": f"SUM({value})" for i, value in enumerate(values)}
+        if self.rows.late:
+            return self.late_cells(source, named)
+        sums = ", ".join(f"{saturated(total)} AS {name}" for name, total in named.items())
         if not self.rows.root.child.keys:
             return f"SELECT CAST(0 AS BIGINT) AS k, {sums} FROM {source} AS c"
-        return f"SELECT k, {sums} FROM {source} AS c GROUP BY k"
+        return f"SELECT k, {sums} FROM {source} AS c WHERE k IS NOT NULL GROUP BY k"
+
+    def late_cells(self, source: str, totals: Mapping[str, str], *more: str) -> str:
+        """Sums by the keys' values, whose cells are looked up then; values of one cell (NULL and what is not listed) join."""
+        keys = self.rows.root.public.keys
+        by = ", ".join([f"v{n}" for n in range(len(keys))] + list(more))
+        sums = ", ".join(f"{total} AS {name}" for name, total in totals.items())
+        added = f"(SELECT {by}, {sums} FROM {source} AS c GROUP BY {by})"
+        rest = "".join(f", {name}" for name in (*more, *totals))
+        placed = f"(SELECT {self.rows.cell_of_values()} AS k{rest} FROM {added} AS i)"
+        joined = any(key.null_cell and self.rows.as_it_lies(key) for key in keys)
+        figures = ", ".join(f"{saturated(f'SUM({name})' if joined else name)} AS {name}" for name in totals)
+        cell = ", ".join(["k", *more])
+        return f"SELECT {cell}, {figures} FROM {placed} AS o WHERE k IS NOT NULL{f' GROUP BY {cell}' if joined else ''}"

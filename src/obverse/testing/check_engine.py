@@ -22,6 +22,7 @@ from obverse.plan.expressions import from_number, refs
 from obverse.plan.measure import WEIGHT_BITS, Measure, unit_range
 from obverse.plan.nodes import Filter, Key, Relation, Shape, only_scan
 from obverse.plan.randomize import randomize
+from obverse.plan.rows import read_as_they_lie
 from obverse.plan.rules.stack import value_on
 from obverse.testing.check_aggregate import term_of
 from obverse.testing.identity import Identity
@@ -30,7 +31,7 @@ from obverse.testing.seeded import SeededRng
 
 Make = Callable[[Catalog, Tables], Engine]
 Kept = list[tuple[Value, dict[str, Value]]]  # unit and enforced columns
-Cells = dict[int, list[tuple[Value, int]]]  # cell to (unit, term) of its rows
+Cells = dict[int | None, list[tuple[Value, int]]]  # cell to (unit, term) of its rows; None: outside all cells
 
 
 def check_engine(make: Make, catalog: Catalog, tables: Tables, plans: Iterable[tuple[str, AnnotatedPlan]]) -> None:
@@ -75,7 +76,7 @@ def meant(plan: AnnotatedPlan, catalog: Catalog, tables: Tables) -> list[list[in
     """The measures of a plan over all cells, computed row by row."""
     limited = plan.limited
     project, limit = limited.root.child, limited.root.child.child
-    rows = kept_rows(limit.child, catalog, tables)
+    rows = kept_rows(limit.child, catalog, tables, read_as_they_lie(limited.root, catalog))
     if limit.shape is Shape.ONE:
         used = {r.name for expr in _expressions(project.keys, project.measures) for r in refs(expr)}
         rows = _merged(rows, used)
@@ -86,17 +87,18 @@ def meant(plan: AnnotatedPlan, catalog: Catalog, tables: Tables) -> list[list[in
             place = _place(project.keys, row)
             expr = measure.term.expr
             term = 1 if expr is None else term_of(measure.term, value_on(expr, row))
-            if place is not None and term is not None:
+            if term is not None:
                 cells.setdefault(place, []).append((unit, term))
         vector = [0] * limited.setting.cells
         for place, total in _limited(cells, measure, limit.shape, limit.rows).items():
-            vector[place] = total
+            if place is not None:
+                vector[place] = total
         found.append(vector)
     return found
 
 
-def kept_rows(relation: Relation, catalog: Catalog, tables: Tables) -> Kept:
-    """Rows with a unit that pass the filters, every column as declared."""
+def kept_rows(relation: Relation, catalog: Catalog, tables: Tables, keys: frozenset[str]) -> Kept:
+    """Rows with a unit that pass the filters, every column as declared; those outside a key's long list are in no cell."""
     scan = only_scan(relation)
     assert scan is not None, "the model reads one table"
     table = catalog.tables[scan.table]
@@ -108,6 +110,7 @@ def kept_rows(relation: Relation, catalog: Catalog, tables: Tables) -> Kept:
     for number, raw in enumerate(tables[table.name]):
         row = {name: enforced(table.columns[name], raw.get(name)) for name in scan.columns}
         listed = [n for n in row if not table.columns[n].nullable and isinstance(table.columns[n].bounds, Categories)]
+        listed = [name for name in listed if name not in keys]
         if any(row[name] is None for name in listed) or not all(value_on(p, row) is True for p in predicates):
             continue
         units = [number] if table.row_is_unit else owners(table, raw, catalog, tables)
@@ -175,7 +178,7 @@ def _place(keys: Sequence[Key], row: Mapping[str, Value]) -> int | None:
     return place
 
 
-def _limited(cells: Cells, measure: Measure, shape: Shape, rows: int) -> dict[int, int]:
+def _limited(cells: Cells, measure: Measure, shape: Shape, rows: int) -> dict[int | None, int]:
     """Totals of the cells, each unit's share bounded as the shape says."""
     units: dict[Value, list[int]] = {}
     for place in cells.values():
