@@ -15,7 +15,7 @@ from obverse.mechanisms.base import Additive
 from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.mechanisms.exponential import Exponential
-from obverse.mechanisms.key_threshold import KeyThreshold
+from obverse.mechanisms.key_threshold import DELTA_MIN, KeyThreshold
 from obverse.mechanisms.sparse_vector import SparseVector
 from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.measure import Measure
@@ -76,10 +76,10 @@ def allocate(annotated: AnnotatedPlan, epsilon: Fraction, delta: Fraction, accou
     Assumes: the norms were derived by annotate.
     """
     discovered = annotated.limited.setting.discovered
-    if discovered and delta <= 0:
+    if discovered and delta < 2 * DELTA_MIN:
         raise Refused(
             "keys_not_public",
-            "keys that are not public cannot be released with delta 0.",
+            f"keys that are not public cannot be released with {'delta 0' if delta <= 0 else 'so small a delta'}.",
             why="a key that one unit alone has must stay hidden, which noise on counts does but for a chance of delta.",
             fix="give --delta 1e-8 (and a delta in [budget]), or declare the column's values in obverse.toml.",
         )

@@ -93,7 +93,8 @@ def canonical_question(question: Question) -> str:
     if question.sets:
         lines.append(f"sets {question.sets}")
     lines += [f"aggregate {n}: {call.identity}" for n, call in enumerate(question.aggregates)]
-    lines += [f"output {o.name}: {canonical(o.expr)}" for o in question.outputs]
+    lines += [f"output {o.name!r}: {canonical(o.expr)}" for o in question.outputs]
+    lines += ["distinct"] if question.distinct else []
     if question.having is not None:
         lines.append(f"having {canonical(question.having)}")
     lines += [f"order {canonical(o.expr)} {'desc' if o.descending else 'asc'} {o.nulls_first}" for o in question.order]

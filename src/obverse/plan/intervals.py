@@ -32,7 +32,9 @@ def laplace_half_width(scales: list[Floats], level: float) -> Floats:
     import numpy as np
 
     b = np.sort(np.stack(np.broadcast_arrays(*scales)).astype(float), axis=0)[::-1].copy()
-    b[0] = np.maximum(b[0], 1e-150)  # no noise at all: small, but its square is not zero
+    largest = b[0].copy()
+    b /= np.where(largest > 0, largest, 1.0)  # so that no square overflows or vanishes
+    b[0] = 1.0
     for i in range(1, len(b)):
         b[i] = np.maximum(b[i], b[i - 1] * 1e-9)
     for i in range(len(b) - 2, -1, -1):
@@ -48,7 +50,7 @@ def laplace_half_width(scales: list[Floats], level: float) -> Floats:
         middle = (low + high) / 2
         outside = (weights * np.exp(-middle / b)).sum(axis=0) > 1 - level
         low, high = np.where(outside, middle, low), np.where(outside, high, middle)
-    return np.asarray(high, dtype=float)
+    return np.asarray(high * largest, dtype=float)
 
 
 def gaussian_half_width(scales: list[Floats], level: float) -> Floats:

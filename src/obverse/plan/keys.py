@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,8 @@ def _discovered(values: NDArray[Any], key: Key, cells: int) -> Column:
     import numpy as np
 
     kind = key.expr.facts.type
+    if kind is Type.DATE:  # which engines hand over as timestamps at midnight
+        values = np.frompyfunc(lambda v: v.date() if isinstance(v, dt.datetime) else v, 1, 1)(values)
     nothing: Any = None
     filler: Any = FILLERS.get(kind)
     null = np.equal(values, nothing).astype(bool)

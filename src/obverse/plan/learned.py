@@ -5,6 +5,8 @@ Choosing a cap is post-processing of what was released, so it is free, and any c
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,6 +14,7 @@ from typing import Any
 
 ROW_BITS = 16  # a unit with more rows counts as having 2**16
 SUM_BITS = (-8, 16)  # sums from 2**-8 to 2**16 times the column's largest magnitude
+CAP_MAX = 2.0**400
 SURE = 4.0  # counts below so many noise deviations are taken as nobody
 
 
@@ -77,7 +80,13 @@ def _as_json(histogram: Histogram) -> dict[str, Any]:
 
 
 def _from_json(fields: Mapping[str, Any]) -> Histogram:
-    return Histogram(tuple(fields["caps"]), tuple(fields["units"]), float(fields["deviation"]))
+    """ValueError where it is no histogram of rising caps."""
+    caps, units = tuple(float(cap) for cap in fields["caps"]), tuple(float(n) for n in fields["units"])
+    deviation = float(fields["deviation"])
+    rising = all(0 < low < high < CAP_MAX for low, high in itertools.pairwise(caps))
+    if not rising or not 2 <= len(caps) == len(units) or not all(map(math.isfinite, (*units, deviation))) or deviation < 0:
+        raise ValueError("no histogram")
+    return Histogram(caps, units, deviation)
 
 
 def row_caps() -> tuple[int, ...]:

@@ -21,6 +21,8 @@ WEIGHT_BITS = 30  # precision of a unit's weight
 MAGNITUDE_MIN, MAGNITUDE_MAX = Fraction(1, 2**300), Fraction(2**300)  # so that sums of squares stay finite doubles
 SPARE_BITS = 36  # a weighted term with its fractional bits stays below 2**36
 
+COUNT_BITS = 20  # fractional bits of a weighted count, at most
+
 LEAF_BITS = 16  # leaves of a tree of counts, at most
 BRANCHING = 16
 
@@ -129,14 +131,19 @@ def count_term(expr: Expr | None) -> Term:
     return Term("count", expr, 0 if expr is not None else 1, 1, Fraction(1))
 
 
-def grid_of(expr: Expr, rows: int, *, centred: bool) -> Grid:
-    """The finest grid on which a term times its row cap stays within its bits; the declared one where it fits.
+def grid_of(expr: Expr, rows: int, *, centred: bool, most: Fraction | None = None) -> Grid:
+    """The finest grid on which a unit's share stays within its bits; the declared one where it fits.
+
+    `most` caps the share; else it is that of so many rows. A value beyond `most` counts as that.
 
     Claim:   whatever double the engine holds, the integer it becomes lies in [first, last].
     Proof:   the clamp puts it in [lo, hi]; multiplying and dividing by positive constants and rounding are monotone in
              IEEE arithmetic, and first and last are the same operations on lo and hi.
     """
     bounds = bounded(expr)
+    if most is not None and bounds.magnitude > 0:
+        bounds = Interval(min(max(bounds.lo, -most), most), max(min(bounds.hi, most), -most))
+        rows = min(rows, max(1, math.ceil(most / bounds.magnitude))) if bounds.magnitude > 0 else 1
     whole = expr.facts.type is Type.INTEGER
     step = expr.facts.step if expr.facts.step is not None else Fraction(2) ** _default_exponent(bounds)
     step *= Fraction(2) ** max(0, log2_ceil(max(bounds.magnitude / step, Fraction(1)) * rows) - TERM_BITS + 1)
@@ -181,9 +188,9 @@ def _on_grid(x: float | int, factor: float, divisor: float, whole: bool) -> int:
     return round(float(x) * factor / divisor)  # halves to even, as engines cast doubles to integers
 
 
-def sum_term(expr: Expr, rows: int, *, centred: bool = False) -> Term:
-    """The argument on its grid."""
-    grid = grid_of(expr, rows, centred=centred)
+def sum_term(expr: Expr, rows: int, *, centred: bool = False, most: Fraction | None = None) -> Term:
+    """The argument on its grid; `most` is a cap on the unit's whole sum."""
+    grid = grid_of(expr, rows, centred=centred, most=most)
     return Term("sum", expr, grid.first - grid.centre, grid.last - grid.centre, grid.step, grid)
 
 
@@ -250,6 +257,11 @@ def ordered_bounds(expr: Expr) -> Interval:
     if bounds is None:
         raise no_bounds()
     return bounds
+
+
+def bits_under(cap: int) -> int:
+    """Fractional bits that leave a unit's share below its size."""
+    return min(COUNT_BITS, SPARE_BITS - log2_ceil(cap))
 
 
 def unit_range(measure: Measure, rows: int) -> tuple[int, int]:

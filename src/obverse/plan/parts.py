@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from obverse.core.types import Type
+from obverse.plan.measure import WEIGHT_BITS
 from obverse.plan.nodes import Aggregate, Shape
 from obverse.plan.rows import Rows
 from obverse.plan.sources import one_zero
@@ -169,7 +170,7 @@ class Parts:
 
     def units(self, i: int) -> str:
         """Different units; one that is in many cells weighs less in each."""
-        weight = self.sums.weight_of("COUNT(*)", self.rows.measures[i].cap, self.sums.spare(i))
+        weight = self.sums.weight_of("COUNT(*)", self.rows.measures[i].cap, WEIGHT_BITS - self.rows.measures[i].bits)
         weights = f"(SELECT u, {weight} AS w{i} FROM pairs{i} AS y GROUP BY u)"
         source = f"(SELECT * FROM pairs{i} AS p JOIN {weights} AS g USING (u))"
         return self.grouped([f"{saturated(f'SUM(w{i})')} AS m"], source)

@@ -103,8 +103,12 @@ def _chosen(leaves: Leaves, cells: int, measure: Measure, mechanism: Noise, rng:
 
     assert measure.term.leaves is not None
     values = measure.term.leaves.count
-    invariant(cells * values <= SCORES_MAX, "scores of all cells fit into memory")
-    scores = np.zeros((cells, values), dtype=np.int64)
-    scores[leaves.cell, leaves.leaf] = leaves.weight
-    chosen = mechanism.each(scores, rng).astype(np.float64)  # type: ignore[union-attr]
+    chosen = np.empty(cells, dtype=np.float64)
+    several = max(1, SCORES_MAX // values)  # cells whose scores fit into memory
+    for start in range(0, cells, several):
+        end = min(start + several, cells)
+        mine = (leaves.cell >= start) & (leaves.cell < end)
+        scores = np.zeros((end - start, values), dtype=np.int64)
+        scores[leaves.cell[mine] - start, leaves.leaf[mine]] = leaves.weight[mine]
+        chosen[start:end] = mechanism.each(scores, rng)  # type: ignore[union-attr]
     return Places(chosen, np.full(cells, -np.inf), np.full(cells, np.inf))

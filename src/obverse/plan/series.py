@@ -11,7 +11,7 @@ from obverse.core.errors import Refused
 from obverse.core.loss import PureLoss
 from obverse.core.numbers import plain
 from obverse.core.units import Neighbours
-from obverse.mechanisms.sparse_vector import SparseVector
+from obverse.mechanisms.sparse_vector import EXACT_MAX, SparseVector
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.expressions import Ref, refs
@@ -32,6 +32,8 @@ def series(
     check_series(annotated, first)
     (measure,) = annotated.measures
     setting = annotated.limited.setting
+    if abs(above / measure.unit) > EXACT_MAX:
+        raise Refused("bad_parameter", "--above is beyond every count.", fix="Write --above 100.")
     mechanism = SparseVector(
         math.ceil(measure.proven.linf),
         epsilon,

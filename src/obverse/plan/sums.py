@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from obverse.plan.dialects.duckdb import DuckDB
-from obverse.plan.measure import WEIGHT_BITS, Measure, unit_range
+from obverse.plan.measure import WEIGHT_BITS, Measure, bits_under, unit_range
 from obverse.plan.rows import Rows
 
 SATURATED = 2**62
@@ -61,11 +61,10 @@ class Sums:
 
     def weight(self, i: int) -> str:
         measure = self.measures[i]
-        own = measure.term.kind in ("sum", "squares", "product")
-        weighed = own and not measure.paired
+        weighed = measure.term.kind in ("sum", "squares", "product") and not measure.paired
         size = f"SUM(ABS(CAST(t{i} AS BIGINT)))" if weighed else f"COUNT(t{self.counted(i)})"
         cap = measure.cap if weighed else self.rows.cap
-        return self.weight_of(size, cap, 0 if own else self.spare(i))  # rows that count as one: rounded once for all
+        return self.weight_of(size, cap, 0 if weighed else WEIGHT_BITS - self.kept_bits(i))
 
     def weight_of(self, size: str, cap: int, spare: int) -> str:
         """cap / size where the unit has more than its cap, else one; less `spare` bits. In 64 bits where they hold the cap."""
@@ -86,7 +85,15 @@ class Sums:
         return next((j for j, m in enumerate(self.measures[:i]) if m.term.kind in alike and m.term.expr == term.expr), i)
 
     def spare(self, i: int) -> int:
-        return WEIGHT_BITS - self.measures[i].bits
+        """Bits of a weighted term that are cut off."""
+        return self.kept_bits(i) - self.measures[i].bits
+
+    def kept_bits(self, i: int) -> int:
+        """Bits of a weight. Where rows count as one, and where a term is divided by their count, it is the count's own."""
+        measure = self.measures[i]
+        if measure.term.kind in ("sum", "squares", "product"):
+            return bits_under(self.rows.cap) if measure.paired else WEIGHT_BITS
+        return measure.bits
 
     def share(self, i: int) -> str:
         """A row's weighted term, rounded towards zero."""
@@ -95,10 +102,10 @@ class Sums:
             return f"w{i}"
         if measure.term.kind == "count":
             return f"w{i}" if measure.term.expr is None else f"CASE WHEN t{i} IS NULL THEN NULL ELSE w{i} END"
-        weighted = f"(CAST(t{i} AS BIGINT) * w{i})"
-        if measure.term.lo >= 0:
-            return f"({weighted} >> {self.spare(i)})"
-        return self.d.whole_quotient(weighted, str(1 << self.spare(i)))
+        weighted, spare = f"(CAST(t{i} AS BIGINT) * w{i})", self.spare(i)
+        if not spare:
+            return weighted
+        return f"({weighted} >> {spare})" if measure.term.lo >= 0 else self.d.whole_quotient(weighted, str(1 << spare))
 
     def cells(self, source: str, values: list[str]) -> str:
         """Sum the values per cell."""

@@ -9,7 +9,7 @@ from obverse.catalog.model import Budget, Catalog
 from obverse.core.claim import Claim
 from obverse.core.numbers import plain
 from obverse.plan.allocate import CostedPlan
-from obverse.plan.nodes import Shape
+from obverse.plan.nodes import Reduce, Shape, Trim, sides
 
 
 def claim_of(costed: CostedPlan, catalog: Catalog, budget: Budget, receipt: str, charged: Budget, what: str) -> Claim:
@@ -73,25 +73,56 @@ def _exception(probability: float) -> str:
 
 def limits_words(costed: CostedPlan) -> str:
     setting = costed.annotated.limited.setting
+    said = [f"of each unit at most {trim.rows} {_trimmed(trim)} are kept, chosen at random" for trim in _trims(costed)]
     match setting.shape:
         case Shape.ROW:
-            return "each row is its own unit"
+            said.append("each row is its own unit")
         case Shape.ONE:
-            return "one row per unit; several rows of one unit are merged into one"
+            said.append("one row per unit" + ("" if said else "; several rows of one unit are merged into one"))
         case Shape.TOTAL:
-            return f"each unit's total is clamped to what {setting.rows} rows can hold"
+            said.append(f"each unit's total is clamped to what {setting.rows} rows can hold")
         case Shape.WEIGHTED:
-            return f"each unit's rows weigh at most {setting.rows} together"
+            said.append(f"each unit's rows weigh at most {setting.rows} together")
+    said += [f"each unit brings at most {setting.groups} {what}" for what in _chosen(costed)]
+    return "; ".join(said)
 
 
 def bias_words(costed: CostedPlan) -> str:
     """What bounding may have cost, apart from noise: not part of the interval."""
     setting = costed.annotated.limited.setting
-    clipped = "values outside the declared bounds count as the nearest bound"
-    learned = f"; {costed.bias}" if costed.bias else ""
-    if setting.shape in (Shape.ROW, Shape.ONE):
-        return f"{clipped}{learned}; the noise interval does not include this"
-    return (
-        f"units with more than {setting.rows} rows count less than in full, and {clipped}{learned}; "
-        "the noise interval does not include this"
-    )
+    said = [f"units with more than {trim.rows} {_trimmed(trim)} lose the others" for trim in _trims(costed)]
+    if setting.shape in (Shape.TOTAL, Shape.WEIGHTED) and any(m.summed or m.term.leaves is not None for m in costed.measures):
+        said.append(f"units with more than {setting.rows} rows count less than in full")
+    said += [f"units with more than {setting.groups} {what} count with fewer, or less in each" for what in _chosen(costed)]
+    if costed.threshold is not None:
+        seen = costed.threshold.seen_from(costed.level)
+        said.append(f"groups of fewer than {seen} units may be left out")
+    said.append("values outside the declared bounds count as the nearest bound")
+    said += [costed.bias] if costed.bias else []
+    return "; ".join([*said, "the noise interval does not include this"])
+
+
+def _chosen(costed: CostedPlan) -> list[str]:
+    """What a unit that has several rows must choose among."""
+    limited = costed.annotated.limited
+    if limited.setting.shape in (Shape.ROW, Shape.ONE):
+        return []
+    grouped = bool(limited.question.keys)
+    kinds = {measure.term.kind for measure in costed.measures}
+    found = ["different values" + (" over all groups" if grouped else "")] if "distinct" in kinds else []
+    found += ["groups"] if "units" in kinds and grouped else []
+    return found + (["groups that are not public"] if limited.setting.discovered else [])
+
+
+def _trims(costed: CostedPlan) -> list[Trim]:
+    """Where rows of a unit are left out before anything is counted."""
+    waiting, found = [costed.annotated.limited.question.relation], []
+    while waiting:
+        relation = waiting.pop()
+        found += [relation] if isinstance(relation, Trim) else []
+        waiting += sides(relation)
+    return found
+
+
+def _trimmed(trim: Trim) -> str:
+    return "groups" if isinstance(trim.child, Reduce) else "rows"

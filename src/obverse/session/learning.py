@@ -102,7 +102,7 @@ def load_learned(catalog: Catalog) -> dict[str, Learned]:
         if table.limits == AUTO and path.exists():
             try:
                 found[table.name] = Learned.from_json(json.loads(path.read_text()))
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
                 raise CatalogError(
                     "bad_values", "what was learned of the limits cannot be read.", place=str(path), fix="learn it again."
                 ) from None

@@ -31,6 +31,7 @@ from obverse.session.learning import bias_words, with_chosen
 from obverse.sql.resolve import resolve
 
 Number = int | float | Fraction
+CONFIDENCE = 0.01, 1 - 1e-9  # between them every interval can be computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +96,10 @@ def price(known: AnnotatedPlan, catalog: Catalog, wish: Wish) -> CostedPlan:
     wish = said(known.limited.question, wish)
     if wish.epsilon is not None and wish.within is not None:
         raise Refused("bad_parameter", "a question is priced by epsilon or by error, not both.", fix="Give one of them.")
-    if isinstance(wish.confidence, bool) or not isinstance(wish.confidence, (int, float)) or not 0 < wish.confidence < 1:
-        raise Refused("bad_parameter", "a confidence lies between 0 and 1.", fix="Write 0.95.")
+    least, most = CONFIDENCE
+    known_type = isinstance(wish.confidence, (int, float)) and not isinstance(wish.confidence, bool)
+    if not known_type or not least <= wish.confidence <= most:
+        raise Refused("bad_parameter", f"a confidence lies between {least} and {most}.", fix="Write 0.95.")
     delta = parameters.delta(wish.delta) if wish.delta is not None else catalog.delta
     if wish.above is not None:
         if wish.within is not None:
@@ -149,6 +152,12 @@ def widest(costed: CostedPlan) -> float:
 def _data_free_error(known: AnnotatedPlan) -> None:
     """Refuse unless every output is a key or an aggregate of one measure: then its error is known beforehand."""
     limited = known.limited
+    if not all(measure.noised for measure in known.measures):
+        raise Refused(
+            "error_depends_on_data",
+            "the error of an order statistic or a choice depends on the data, so no price can be found for it.",
+            fix="price by epsilon.",
+        )
     for output in limited.question.outputs:
         simple = isinstance(output.expr, Ref)
         if simple and output.expr.name.startswith("agg"):  # type: ignore[union-attr]
@@ -171,12 +180,14 @@ def fingerprint(
     lines = [facts or catalog.fingerprint(), *sorted(places), version, batch]
     for one in planned:
         costed = one.costed
+        limits = costed.annotated.limited.setting
         lines += [
             canonical_question(one.question) + (f"\nleast {least}" if (least := one.question.least_units) > 1 else ""),
             str(costed.epsilon),
             str(costed.delta),
             costed.accounting,
             repr(costed.level),
+            repr((limits.rows, limits.groups, [m.cap for m in costed.measures])),
             repr(costed.series),
         ]
     return Fingerprint(hashlib.sha256("\x1e".join(lines).encode()).hexdigest())

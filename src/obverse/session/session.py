@@ -144,7 +144,8 @@ class Session:
     def batch_loss(self, planned: Sequence[Planned], delta: Fraction) -> Loss:
         """The batch as one loss: tight (epsilon, delta) where losses are pure, rho added where they are concentrated."""
         together = Composed(tuple(p.costed.loss for p in planned))
-        if self.catalog.accounting == "zcdp" or delta == 0 or len(planned) == 1:
+        discovering = any(p.costed.threshold is not None for p in planned)  # which spends all of its delta by itself
+        if self.catalog.accounting == "zcdp" or delta == 0 or len(planned) == 1 or discovering:
             return together
         found = certain([p.costed.loss for p in planned], delta)
         plainly = budgets.count(together, "pure").amount
@@ -210,7 +211,7 @@ class Session:
                 loss, what = batch, "the batch"
                 concentrated = self.catalog.accounting == "zcdp"
                 epsilon = zcdp.epsilon_of(charge.amount, costed.delta) if concentrated else charge.amount
-                charged = Budget(epsilon, costed.delta if concentrated else charge.delta)
+                charged = Budget(epsilon, charge.delta + (costed.delta if concentrated else 0))
             price, remaining = self.purse.priced(loss, charged.epsilon, charged.delta)
             claim = claim_of(costed, self.catalog, self.purse.whole(), receipt.id, charged, what)
             text = plan_text(costed.annotated)

@@ -145,6 +145,9 @@ class Gathered:
                 raise bad("COUNT has no values to be bounded by row.", f"write {PER_GROUP}.", bounds.span)
             value = clamped(value, bounds)
             bounds = None
+        whole = bounds is None or all(float(end).is_integer() for end in (bounds.lo, bounds.hi))
+        if bounds is not None and made.function == "count" and not whole:
+            raise bad("COUNT takes whole numbers as its bounds.", "write (0, 5).", bounds.span)
         if made.function != "count" and value is not None:
             value = self._summable(made, value, bounds)
         own = self._fold(made.function, value, bounds) if self.stability.keyed else alone(made.function, value)
@@ -215,6 +218,11 @@ class Gathered:
             raise bad(
                 f"{unused[0].name} stands in what is no aggregate of the outermost SELECT.", "leave it out.", unused[0].span
             )
+        if not asked.keys and "min_privacy_units_per_group" in self.clause.spans:
+            raise bad(
+                "min_privacy_units_per_group needs groups, and this question has none.", "leave it out, or add GROUP BY.",
+                self.clause.spans["min_privacy_units_per_group"],
+            )  # fmt: skip
         if asked.sets:
             raise Refused(
                 "unsupported_construct",

@@ -30,6 +30,8 @@ from obverse.sql.relations import Relations
 from obverse.sql.scalars import Clock, Scalars
 
 CELLS_MAX = 1 << 20
+CELLS_OF_A_KEY_MAX = 1 << 12  # public cells of each discovered key
+CHOSEN = ("mode", "min", "max", "percentile_disc", "quantile_disc")  # of which the answer is one of the values, or between them
 COUNT_MAX, SUM_MAX = 1 << 40, 1 << 61
 
 
@@ -122,8 +124,9 @@ class _Private:
                 raise refuse("grouping_sets", hidden[0], f"a subtotal over {hidden[0].sql(dialect='duckdb')}")
             self.sets = tuple(sets)
         public = tuple(key for key in self.keys if key.domain is not None)
-        if Cells(public, self.sets or (tuple(range(len(public))),)).count > CELLS_MAX:
-            raise refuse("key_size", group, f"{CELLS_MAX:,}")
+        most = CELLS_MAX if len(public) == len(self.keys) else CELLS_OF_A_KEY_MAX
+        if Cells(public, self.sets or (tuple(range(len(public))),)).count > most:
+            raise refuse("key_size", group, f"{most:,}")
 
     def distinct_keys(self) -> None:
         """SELECT DISTINCT of plain expressions groups by them."""
@@ -220,5 +223,7 @@ def aggregate_facts(made: AggregateCall) -> ColumnFacts:
     kind = BY_NAME[made.function].type(made)
     if kind is not Type.INTEGER:
         return ColumnFacts(kind, nullable=False)
+    if made.argument is not None and made.function in CHOSEN:
+        return ColumnFacts(kind, nullable=False, bounds=made.argument.facts.bounds)
     size = COUNT_MAX if made.function in ("count", "count_distinct", "count_units", "regr_count") else SUM_MAX
     return ColumnFacts(kind, nullable=False, bounds=interval(-size, size))

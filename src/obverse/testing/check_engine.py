@@ -19,7 +19,7 @@ from obverse.plan.allocate import CostedPlan, allocate
 from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.emit import emit
 from obverse.plan.expressions import from_number, refs
-from obverse.plan.measure import WEIGHT_BITS, Measure, unit_range
+from obverse.plan.measure import WEIGHT_BITS, Measure, bits_under, unit_range
 from obverse.plan.nodes import Filter, Key, Relation, Shape, only_scan
 from obverse.plan.randomize import randomize
 from obverse.plan.rows import read_as_they_lie
@@ -208,7 +208,9 @@ def _total(terms: list[int], measure: Measure, rows: int) -> int:
 def _weight(terms: list[int], measure: Measure, rows: int) -> int:
     own = not measure.paired and measure.term.kind != "count"
     size, cap = (sum(map(abs, terms)), measure.cap) if own else (len(terms), rows)
-    return 1 << WEIGHT_BITS if size <= cap else (cap << WEIGHT_BITS) // size
+    weight = 1 << WEIGHT_BITS if size <= cap else (cap << WEIGHT_BITS) // size
+    rough = WEIGHT_BITS - bits_under(rows) if measure.paired else 0  # as the count that it is divided by
+    return weight >> rough << rough
 
 
 def _towards_zero(top: int, bottom: int) -> int:

@@ -207,5 +207,6 @@ def test_groups_are_discovered_unless_they_are_public(read: Read) -> None:
 
 
 def test_price_and_least_units_go_with_the_question(read: Read) -> None:
-    found = read(asked("epsilon=.25, delta=1e-7, min_privacy_units_per_group=9"))
+    options = "epsilon=.25, delta=1e-7, min_privacy_units_per_group=9"
+    found = read(asked(options, "clinic, COUNT(*) FROM visits GROUP BY clinic"))
     assert (found.epsilon, found.delta, found.least_units) == (Fraction(1, 4), Fraction(1, 10**7), 9)

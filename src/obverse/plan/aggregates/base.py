@@ -7,12 +7,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from obverse.core.errors import invariant
-from obverse.core.numbers import log2_ceil
 from obverse.core.types import Type
 from obverse.core.units import Neighbours
 from obverse.mechanisms.base import Additive
 from obverse.plan.intervals import Noise
-from obverse.plan.measure import SPARE_BITS, Measure, Term
+from obverse.plan.measure import Measure, Term, bits_under
 from obverse.plan.nodes import Shape
 from obverse.plan.question import AggregateCall
 
@@ -123,5 +122,5 @@ def capped(name: str, term: Term, setting: Setting, *, paired: bool = False, mos
         cap = max(1, min(cap, int(most / term.unit)))
     counted = term.kind in ("tree", "choice")
     rounds = setting.shape is Shape.WEIGHTED or (setting.shape is Shape.TOTAL and (paired or counted))
-    bits = min(20, SPARE_BITS - log2_ceil(cap)) if rounds else 0
+    bits = bits_under(cap) if rounds else 0
     return Measure(name, term, cap, bits, paired)

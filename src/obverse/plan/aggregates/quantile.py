@@ -8,8 +8,11 @@ from math import ceil, floor
 from obverse.core.errors import Refused, invariant
 from obverse.core.types import Type
 from obverse.plan.aggregates.base import Estimate, Places, Served, Setting, capped
+from obverse.plan.expressions import number_bounds
 from obverse.plan.measure import Measure, ordered_bounds, tree_term
 from obverse.plan.question import AggregateCall
+
+WHOLE_MAX = 1 << 53  # whole numbers that a double holds; places among larger ones are doubles
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,9 @@ class Quantile:
     def type(self, call: AggregateCall) -> Type:
         assert call.argument is not None
         kind = call.argument.facts.type
-        return Type.DOUBLE if self.interpolates and kind.numeric else kind
+        bounds = number_bounds(call.argument.facts) if kind is Type.INTEGER else None
+        wide = bounds is not None and bounds.magnitude > WHOLE_MAX
+        return Type.DOUBLE if (self.interpolates and kind.numeric) or wide else kind
 
     @property
     def interpolates(self) -> bool:

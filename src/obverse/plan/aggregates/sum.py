@@ -40,7 +40,7 @@ class Sum:
         argument = call.argument
         assert argument is not None
         most = argument.facts.sum_cap if isinstance(argument, Ref) else None
-        return (capped("sum", sum_term(argument, setting.rows), setting, most=most),)
+        return (capped("sum", sum_term(argument, setting.rows, most=most), setting, most=most),)
 
     def finish(self, served: tuple[Served, ...], call: AggregateCall, setting: Setting, level: float) -> Estimate:
         import numpy as np

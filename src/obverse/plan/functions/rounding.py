@@ -158,7 +158,17 @@ def _clamp_facts(facts: Facts) -> ColumnFacts:
     low, high = lo.lo, hi.hi
     if inside is not None:
         low, high = max(low, min(inside.lo, high)), min(high, max(inside.hi, low))
-    return ColumnFacts(kind, facts[0].nullable, Interval(low, high), facts[0].step, tainted(facts))
+    step = facts[0].step
+    values = [end for end in (low, high) if inside is None or end not in (inside.lo, inside.hi)]  # limits that are reached
+    if step is not None and not all(on_grid(end, step) for end in values):
+        step = None
+    return ColumnFacts(kind, facts[0].nullable, Interval(low, high), step, tainted(facts))
+
+
+def on_grid(number: Fraction, step: Fraction) -> bool:
+    """Whether a limit, as it is written in decimals, is a multiple of the step."""
+    written = number if number.denominator == 1 else Fraction(repr(float(number)))
+    return step > 0 and (written / step).denominator == 1
 
 
 def _clamp_sql(args: Printed, facts: Facts, d: Dialect) -> str:
