@@ -215,7 +215,7 @@ def canonical(expr: Expr) -> str:
     """One text for one meaning of the expression, whatever it was written like."""
     match expr:
         case Ref(name):
-            return f'"{name}"'
+            return '"' + name.replace('"', '""') + '"'
         case Literal(value, facts):
             return f"{facts.type.value}:{value!r}"
         case Call(function, args):

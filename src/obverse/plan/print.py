@@ -120,13 +120,13 @@ def product(term: Term, x: str, y: str, d: DuckDB) -> str:
     return f"(CASE WHEN {product} < 0 THEN -{size} ELSE {size} END)"
 
 
-def leaf(term: Term, value: str, d: DuckDB, *, is_raw: bool) -> str:
-    """The leaf of a value on the tree's grid; NULL where it is NULL. `is_raw`: a bare number, not yet clamped."""
+def leaf(term: Term, value: str, d: DuckDB) -> str:
+    """The leaf of a value on the tree's grid; NULL where it is NULL. Numbers are clamped before they are cast."""
     assert term.expr is not None
     assert term.leaves is not None
     place, last = _place(term, value, d), term.leaves.count - 1
     clamped = f"LEAST(GREATEST({place}, 0), {last})"
-    if not is_raw:
+    if not term.expr.facts.type.numeric:
         return f"CASE WHEN {value} IS NULL THEN NULL ELSE {clamped} END"
     bounds, kind = bounded(term.expr), term.expr.facts.type
     ends = [from_number(end, kind) for end in (bounds.lo, bounds.hi)]

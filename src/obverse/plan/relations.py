@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import replace
 
 from obverse.catalog.model import Catalog
@@ -48,6 +48,13 @@ def facts_of(relation: Relation, catalog: Catalog) -> Facts:
 def unit_key(catalog: Catalog) -> str:
     """The protected key as columns name it; empty where there is none."""
     return f"{catalog.unit.table}.{catalog.unit.key}" if catalog.unit is not None and catalog.unit.key is not None else ""
+
+
+def unused(name: str, taken: Container[str]) -> str:
+    """A name for a column of our own making that no column has, whatever an analyst called his."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def reads(*exprs: Expr) -> frozenset[str]:

@@ -13,8 +13,9 @@ from obverse.plan.dialects.duckdb import DuckDB
 from obverse.plan.expressions import Expr, Ref, domain, refs
 from obverse.plan.measure import Measure
 from obverse.plan.nodes import Aggregate, Filter, Key, Relation, Shape, only_scan
+from obverse.plan.relations import facts_of
 from obverse.plan.rules.scan import column_facts
-from obverse.plan.sources import Source, Sources, listed
+from obverse.plan.sources import Source, Sources, listed, one_zero
 
 CASE_MAX = 64  # keys printed as a CASE; longer lists are joined
 
@@ -69,9 +70,15 @@ class Rows:
         source = self.source(self.root.child.child.child)
         text = source.sql
         if shape is Shape.ONE:
-            merged = ", ".join(f"MIN({source.columns[c]}) AS {source.columns[c]}" for c in self.used()) or "1 AS one"
+            merged = ", ".join(f"{self.least(c, source)} AS {source.columns[c]}" for c in self.used()) or "1 AS one"
             text = f"(SELECT {merged} FROM {text} AS f GROUP BY u)"
         return self.projected(text, source.columns, with_unit=shape in (Shape.TOTAL, Shape.WEIGHTED))
+
+    def least(self, column: str, source: Source) -> str:
+        """The least of a unit's values; of the two zeros of doubles, which are equal, one."""
+        found = f"MIN({source.columns[column]})"
+        double = facts_of(self.root.child.child.child, self.sources.catalog).columns[column].type is Type.DOUBLE
+        return one_zero(found, self.d) if double else found
 
     def source(self, relation: Relation) -> Source:
         """The relation's rows; a filtered table with the columns that terms clamp by themselves as they lie."""
@@ -174,7 +181,7 @@ class Rows:
             case "distinct":
                 return str(value), ""
             case "tree":
-                return printing.leaf(term, str(value), self.d, is_raw=raw is not None), ""
+                return printing.leaf(term, str(value), self.d), ""
             case "choice":
                 assert term.expr is not None
                 place = Key("", term.expr, domain(term.expr.facts), null_cell=False)

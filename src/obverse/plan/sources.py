@@ -158,7 +158,8 @@ class Sources:
         assert value is not None
         assert fold.expr is not None
         if fold.kind in ("min", "max"):
-            return f"{fold.kind.upper()}({value})"
+            found = f"{fold.kind.upper()}({value})"
+            return one_zero(found, self.d) if fold.expr.facts.type is Type.DOUBLE else found
         term, low, high = fold_range(fold)
         text = printing.term(term, value, self.d, is_raw=False)
         step = self.d.literal(float(term.unit), Type.DOUBLE)
@@ -203,14 +204,19 @@ class Sources:
     def trimmed(self, child: Relation, rows: int) -> Source:
         inner = self(child)
         invariant(inner.keyed, "rows of a unit are told by its key")
+        facts = facts_of(child, self.catalog).columns
+        doubles = [alias for name, alias in inner.columns.items() if facts[name].type is Type.DOUBLE]
+        alike = ["u", *(f"{one_zero(a, self.d)} AS {a}" if a in doubles else a for a in inner.columns.values())]
+        same = f"(SELECT {', '.join(alike)} FROM {inner.sql} AS z)"  # rows that are equal are the same, whichever is kept
         values = ["u", *inner.columns.values()]
         order = ", ".join(["h", *inner.columns.values()])
-        hashed = f"(SELECT *, {self.d.keyed_hash(self.key, values)} AS h FROM {inner.sql} AS a)"
+        hashed = f"(SELECT *, {self.d.keyed_hash(self.key, values)} AS h FROM {same} AS a)"
         ranked = f"(SELECT *, row_number() OVER (PARTITION BY u ORDER BY {order}) AS place FROM {hashed} AS b)"
         return Source(f"(SELECT * FROM {ranked} AS t WHERE place <= {rows})", inner.columns, True)
 
 
 def named(order: tuple[str, ...]) -> dict[str, str]:
+    invariant(len(set(order)) == len(order), "columns have different names")
     return {name: f"c{i}" for i, name in enumerate(order)}
 
 

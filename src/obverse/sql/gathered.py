@@ -20,7 +20,7 @@ from obverse.plan.limit import not_learned
 from obverse.plan.measure import bounded
 from obverse.plan.nodes import Filter, Fold, Key, Mark, Reduce, Relation, Trim
 from obverse.plan.question import AggregateCall, Question
-from obverse.plan.relations import facts_of, names, unit_key
+from obverse.plan.relations import facts_of, names, unit_key, unused
 from obverse.plan.rules.reduce import fold_facts
 from obverse.sql.google import PER_GROUP, PER_ROW, Clause, Contribution
 from obverse.sql.google_tokens import bad
@@ -253,9 +253,7 @@ class Gathered:
                 pairs.append((call("is_null", ours), call("is_null", theirs)))
                 ours, theirs = (call("coalesce", side, filler(side)) for side in (ours, theirs))
             pairs.append((ours, theirs))
-        mark = "chosen"
-        while mark in names(relation):
-            mark += "_"
+        mark = unused("chosen", names(relation))
         marked = Mark(relation, groups, tuple(pairs), mark, unknown=False)
         return Filter(marked, Ref(mark, facts_of(marked, self.catalog).columns[mark]))
 

@@ -40,8 +40,10 @@ class Joins:
             left.scopes + right.scopes, left.merged,
         )  # fmt: skip
         on, merged = self.conditions(*((right, left) if swapped else (left, right)), both, node, kind)
-        if swapped or (left.public and not right.public):
-            if left.public and not right.public and not swapped and kind is JoinKind.LEFT:
+        if swapped:
+            left, right = right, left
+        if left.public and not right.public:
+            if kind is JoinKind.LEFT:
                 raise refuse("public_left", node)
             left, right = right, left
         joined = self.joined(left, right, kind, on, node)

@@ -14,7 +14,7 @@ from obverse.plan.expressions import Expr, key_named, literal, null_of
 from obverse.plan.functions import call
 from obverse.plan.functions.base import common_type
 from obverse.plan.nodes import Filter, Mark
-from obverse.plan.relations import unit_key
+from obverse.plan.relations import unit_key, unused
 from obverse.sql.named import Named
 from obverse.sql.names import whole_number
 from obverse.sql.parse import refuse
@@ -127,9 +127,9 @@ class LookUp:
         if not isinstance(term, exp.EQ):
             raise refuse("correlated", term)
         inside = [all(inner.has(c) for c in side.find_all(exp.Column)) for side in (term.this, term.expression)]
-        if sum(inside) != 1:
-            raise refuse("correlated", term)
         ours, theirs = (term.expression, term.this) if inside[0] else (term.this, term.expression)
+        if sum(inside) != 1 or any(inner.has(c) for c in ours.find_all(exp.Column)):  # a name inside hides the same outside
+            raise refuse("correlated", term)
         a, b = self.scalars(ours), Scalars(inner.column, self.relations.clock)(theirs)
         kind = common_type((a.facts, b.facts), "=")
         return as_type(a, kind), as_type(b, kind)
@@ -149,7 +149,7 @@ class LookUp:
             if known.right == inner.relation and known.on == tuple(pairs):
                 return self.rows.ref(known.name)
             known = known.left
-        name = f"look_up{len(self.rows.facts.columns)}"
+        name = unused(f"look_up{len(self.rows.facts.columns)}", self.rows.facts.columns)
         self.rows = self.rows.over(Mark(self.rows.relation, inner.relation, tuple(pairs), name, unknown=False), catalog)
         return self.rows.ref(name)
 

@@ -8,10 +8,11 @@ from sqlglot import expressions as exp
 
 from obverse.catalog.model import Catalog
 from obverse.core.sensitivity import Stability
-from obverse.plan.expressions import Expr, Ref
+from obverse.plan.expressions import Expr, Ref, key_named, null_of
 from obverse.plan.facts import Facts
+from obverse.plan.functions import call
 from obverse.plan.nodes import Filter, Join, JoinKind, Map, Mark, Reduce, Relation, Scan, Trim, Union
-from obverse.plan.relations import facts_of, names, reads
+from obverse.plan.relations import facts_of, names, reads, unit_key
 from obverse.sql.names import by_name, folded
 from obverse.sql.parse import refuse
 
@@ -79,6 +80,12 @@ class Named:
         """Whether a unit's key surely has a value in every row: no outer join may have left it NULL."""
         return not key.facts.nullable or _some_there(self.relation, reads(key), catalog)
 
+    def own_value(self, key: Expr, catalog: Catalog) -> Expr:
+        """A key of a group: the unit's, where an outer join may have left it NULL, as a value like any other."""
+        if key_named(key) != unit_key(catalog) or not unit_key(catalog) or self.there(key, catalog):
+            return key
+        return call("case", call("is_null", key), null_of(key.facts.type), key)
+
     def ref(self, name: str) -> Ref:
         return Ref(name, self.facts.columns[name])
 
@@ -93,7 +100,8 @@ class Named:
     def qualified(self, catalog: Catalog) -> Named:
         """The same with column names that no other side of a join has."""
         ((alias, columns),) = self.scopes
-        named = {name: f"{alias}.{name}" for name in columns}
+        before = alias.replace("\\", "\\\\").replace(".", "\\.")  # so that one dot parts alias and column
+        named = {name: f"{before}.{name}" for name in columns}
         relation = Map(self.relation, tuple((named[name], self.ref(column)) for name, column in columns.items()))
         return Named(relation, facts_of(relation, catalog), ((alias, named),))
 

@@ -171,7 +171,8 @@ def _integer(value: int) -> str:
 
 
 def _number(value: float | Decimal) -> str:
-    if not math.isfinite(value) or (isinstance(value, Decimal) and value and abs(value.adjusted()) > EXPONENT_MAX):
+    finite = value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)
+    if not finite or (isinstance(value, Decimal) and value and abs(value.adjusted()) > EXPONENT_MAX):
         raise _bad("this number is not finite, or beyond what a double holds.", "give None for NULL, or a finite number.")
     text = format(value, "f") if isinstance(value, Decimal) else repr(float(value))
     return f"({text})" if text.startswith("-") else text

@@ -41,14 +41,15 @@ class PerUnit:
         for node in self.tree.expressions:
             inner = node.this if isinstance(node, exp.Alias) else node
             name = folded(node.args["alias"]) if isinstance(node, exp.Alias) else output_name(inner)
-            if any(name == known for known, _ in outputs):
+            if any(name.lower() == known.lower() for known, _ in outputs):
                 raise refuse("ambiguous", node, name)
             outputs.append((name, self.post(inner)))
         having = self.tree.args.get("having")
         condition = None if having is None else self.post(having.this)
         if condition is not None and condition.facts.type is not Type.BOOLEAN:
             raise refuse("where", having)
-        made: Relation = Reduce(self.rows.relation, tuple(self.keys), tuple(self.folds))
+        keys = tuple((name, self.rows.own_value(expr, self.catalog)) for name, expr in self.keys)
+        made: Relation = Reduce(self.rows.relation, keys, tuple(self.folds))
         if condition is not None:
             made = Filter(made, condition)
         made = Map(made, tuple(outputs))
@@ -83,7 +84,8 @@ class PerUnit:
         for name, expr in self.keys:
             if canonical(expr) == text:
                 copies = 1 if self.rows.public and len(self.keys) == 1 else None
-                return Ref(name, replace(expr.facts, names=key_named(expr), copies=copies))
+                told = self.rows.own_value(expr, self.catalog)
+                return Ref(name, replace(told.facts, names=key_named(told), copies=copies))
         return None
 
     def aggregate(self, node: exp.Expression) -> Expr:

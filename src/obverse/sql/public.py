@@ -109,7 +109,9 @@ def public_aggregate(node: exp.Expression, plain: Scalars) -> Expr:
 
 
 def aggregates_in(expr: Expr) -> bool:
-    return "public_" in canonical(expr)
+    if not isinstance(expr, Call):
+        return False
+    return expr.function.startswith("public_") or any(aggregates_in(arg) for arg in expr.args)
 
 
 def _check_grouped(outputs: tuple[Output, ...], groups: tuple[Expr, ...]) -> None:

@@ -14,7 +14,7 @@ from obverse.plan.expressions import Expr, Literal, Ref, key_named, literal, nul
 from obverse.plan.functions import call
 from obverse.plan.functions.base import common_type
 from obverse.plan.nodes import Filter, Map, Mark, Reduce, Relation, Scan, Union
-from obverse.plan.relations import facts_of, unit_key
+from obverse.plan.relations import facts_of, unit_key, unused
 from obverse.sql.joins import Joins, check_join_item
 from obverse.sql.look_up import LookUp, as_type, sure
 from obverse.sql.named import Named
@@ -27,7 +27,7 @@ FILLERS: dict[Type, Value] = {
     Type.INTEGER: 0, Type.DOUBLE: 0.0, Type.BOOLEAN: False, Type.TEXT: "", Type.DATE: dt.date(1970, 1, 1),
     Type.TIMESTAMP: dt.datetime(1970, 1, 1),
 }  # fmt: skip
-BLOCKS_MAX = 64  # subqueries of one question, each use of a WITH counted
+BLOCKS_MAX = 64  # subqueries and joins of one question, each use of a WITH counted
 ALLOWED_CLAUSES = frozenset(("expressions", "from_", "where", "group", "having", "order", "limit", "offset", "distinct"))
 
 
@@ -70,6 +70,9 @@ class Relations:
         where = tree.args["where"].this if tree.args.get("where") else None
         found = self.item(source.this)
         joins = tree.args.get("joins") or []
+        self.blocks[0] += len(joins)
+        if self.blocks[0] > BLOCKS_MAX:
+            raise refuse("key_size", tree, f"{BLOCKS_MAX} subqueries and joins")
         if tree.args.get("laterals"):
             raise refuse("fanout", tree.args["laterals"][0], "LATERAL")
         if joins:
@@ -116,7 +119,8 @@ class Relations:
         known = by_name(node.this, self.known)
         if known is not None:
             tree, columns, relations = self.known[known]
-            return relations.derived(tree, alias or known, renamed or columns)
+            found = relations.derived(tree, alias or known, columns)
+            return _renamed(found, renamed, node)
         name = by_name(node.this, self.catalog.tables)
         if name is None:
             raise refuse("undeclared_table", node, node.name)
@@ -130,15 +134,10 @@ class Relations:
         """A subquery as a relation whose rows keep their unit."""
         self.blocks[0] += 1
         if self.blocks[0] > BLOCKS_MAX:
-            raise refuse("key_size", tree, f"{BLOCKS_MAX} subqueries")
+            raise refuse("key_size", tree, f"{BLOCKS_MAX} subqueries and joins")
         found = self.query(tree)
         ((_, columns),) = found.scopes
-        if renamed:
-            if len(renamed) > len(columns):
-                raise refuse("clause", tree, "more names than columns")
-            order = list(columns.items())
-            columns = {new: old for new, (_, old) in zip(renamed, order)} | dict(order[len(renamed) :])
-        return replace(found, scopes=((alias, columns),), merged={})
+        return _renamed(replace(found, scopes=((alias, columns),), merged={}), renamed, tree)
 
     def query(self, tree: exp.Expression) -> Named:
         inner = self.within(tree)
@@ -192,8 +191,9 @@ class Relations:
     def outputs(self, relation: Relation, outputs: list[tuple[str, Expr]], tree: exp.Expression) -> Named:
         """The relation of the named outputs; a name that stands twice cannot be asked for."""
         places = [name for name, _ in outputs]
+        alike = [name.lower() for name in places]
         for name in places:
-            if places.count(name) > 1:
+            if alike.count(name.lower()) > 1:
                 raise refuse("ambiguous", tree, name)
         made = Map(relation, tuple(outputs))
         return Named(made, facts_of(made, self.catalog), (("", {name: name for name in places}),))
@@ -206,7 +206,7 @@ class Relations:
             raise refuse("unit_lost", tree, "DISTINCT")
         if not rows.public and not any(key_named(expr) and rows.there(expr, self.catalog) for _, expr in keys):
             raise refuse("unit_nulled", tree, "the unit's key")
-        made = Reduce(rows.relation, keys, ())
+        made = Reduce(rows.relation, tuple((name, rows.own_value(expr, self.catalog)) for name, expr in keys), ())
         return Named(made, facts_of(made, self.catalog), (("", {name: name for name, _ in keys}),))
 
     def combined(self, tree: exp.SetOperation) -> Named:
@@ -241,8 +241,9 @@ class Relations:
                 pairs.append((call("is_null", a), call("is_null", b)))
                 a, b = (call("coalesce", x, filler(x)) for x in (a, b))  # type: ignore[assignment]
             pairs.append((a, b))
-        made = Mark(left.relation, right.relation, tuple(pairs), "matched", unknown=False)
-        found: Expr = Ref("matched", facts_of(made, self.catalog).columns["matched"])
+        name = unused("matched", left.facts.columns)
+        made = Mark(left.relation, right.relation, tuple(pairs), name, unknown=False)
+        found: Expr = Ref(name, facts_of(made, self.catalog).columns[name])
         if isinstance(tree, exp.Except):
             found = call("not", found)
         kept = Filter(made, found)
@@ -260,6 +261,19 @@ class Relations:
             ours.append((name, as_type(one, kind)))
             theirs.append((name, as_type(other, kind)))
         return self.outputs(left.relation, ours, tree), self.outputs(right.relation, theirs, tree)
+
+
+def _renamed(rows: Named, renamed: tuple[str, ...], node: exp.Expression) -> Named:
+    """Rows under an alias with names of its columns, the first ones or all."""
+    ((alias, columns),) = rows.scopes
+    if len(renamed) > len(columns):
+        raise refuse("clause", node, "more names than columns")
+    names = [*renamed, *list(columns)[len(renamed) :]]
+    alike = [name.lower() for name in names]
+    for name in names:
+        if alike.count(name.lower()) > 1:
+            raise refuse("ambiguous", node, name)
+    return replace(rows, scopes=((alias, dict(zip(names, columns.values()))),))
 
 
 def filler(expr: Expr) -> Expr:

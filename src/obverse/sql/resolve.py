@@ -12,7 +12,7 @@ from obverse.core.bounds import interval
 from obverse.core.errors import Refused
 from obverse.core.types import Type
 from obverse.plan.aggregates import BY_NAME
-from obverse.plan.expressions import ColumnFacts, Expr, Ref, canonical, domain, key_named
+from obverse.plan.expressions import ColumnFacts, Expr, Ref, canonical, domain, key_named, refs
 from obverse.plan.nodes import Cells, Key
 from obverse.plan.question import AggregateCall, Order, Output, PublicQuestion, Question
 from obverse.plan.relations import prune, reads, unit_key
@@ -190,7 +190,7 @@ class _Private:
         return Ref(f"agg{len(self.aggregates) - 1}", aggregate_facts(made))
 
     def reads_aggregate(self, expr: Expr) -> bool:
-        return "agg" in canonical(expr)
+        return any(ref.name.startswith("agg") for ref in refs(expr))
 
     def condition(self, node: exp.Expression) -> Expr:
         expr = self.post(node.this)

@@ -116,6 +116,7 @@ def mark(left: Facts, name: str, *, unknown: bool) -> Facts:
     Claim:   a row goes to one row; what it is told depends on its unit's own rows and public ones.
     Proof:   partners are looked up among different values, so none is found twice; a private right side is looked up
              by unit too.
-    Assumes: nothing.
+    Assumes: no column on the left has the name.
     """
+    invariant(name not in left.columns, "a look-up has a name of its own")
     return Facts({**left.columns, name: ColumnFacts(Type.BOOLEAN, nullable=unknown)}, left.stability)

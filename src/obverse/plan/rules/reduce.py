@@ -25,15 +25,17 @@ def reduce(facts: Facts, keys: tuple[tuple[str, Expr], ...], folds: tuple[Fold, 
 
     Claim:   every value lies within the returned facts; a unit's rows are a function of its own; it has one row where
              the keys are the unit's own key alone.
-    Proof:   rows are grouped by unit and keys, of which the unit's own key tells no rows of one unit apart
-             (an outer join may have made it NULL in some). Counts are clamped to the rows that are meant, sums are added
-             as integers on their grid, in any order the same, and clamped as a unit's own total is; AVG, MIN and MAX lie
-             between their argument's bounds, AVG clamped to them. A unit has no more groups than rows.
+    Proof:   rows are grouped by unit and keys, of which the unit's own key tells no rows of one unit apart: it stands in
+             all of them (one that an outer join may have left NULL is a value like any other). Counts are clamped to the
+             rows that are meant, sums are added as integers on their grid, in any order the same, and clamped as a unit's
+             own total is; AVG, MIN and MAX lie between their argument's bounds, AVG clamped to them. A unit has no more
+             groups than rows.
     Assumes: the child's rows of a unit are its own.
     """
     columns = {name: replace(expr.facts, names=key_named(expr), copies=None) for name, expr in keys}
-    columns |= {fold.name: fold_facts(fold, always_there=True) for fold in folds}
     stability = facts.stability
+    there = bool(keys) or stability is not None  # all public rows together are one group, be there any or none
+    columns |= {fold.name: fold_facts(fold, always_there=there) for fold in folds}
     if stability is None:
         if len(keys) == 1:
             columns[keys[0][0]] = replace(columns[keys[0][0]], copies=1)
@@ -59,7 +61,7 @@ def fold_facts(fold: Fold, *, always_there: bool) -> ColumnFacts:
     """Facts of one aggregate within a unit; a group has a row, so only its argument can make it NULL."""
     argument = fold.expr
     if fold.kind in ("count", "count_distinct"):
-        least = 1 if argument is None or not argument.facts.nullable else 0
+        least = 1 if always_there and (argument is None or not argument.facts.nullable) else 0
         return ColumnFacts(Type.INTEGER, False, interval(least, fold.rows), Fraction(1))
     assert argument is not None
     nullable = argument.facts.nullable or not always_there
@@ -72,9 +74,11 @@ def fold_facts(fold: Fold, *, always_there: bool) -> ColumnFacts:
         return ColumnFacts(Type.DOUBLE, nullable, doubled(bounds))
     term, low, high = fold_range(fold)
     kind = sum_type(argument, term)
-    whole = Interval(low * term.unit, high * term.unit)
     step = term.unit if kind is Type.INTEGER or argument.facts.step is not None else None
-    return ColumnFacts(kind, nullable, whole if kind is Type.INTEGER else doubled(whole), step)
+    if kind is Type.INTEGER:
+        return ColumnFacts(kind, nullable, Interval(low * term.unit, high * term.unit), step)
+    lo, hi = (Fraction(float(end) * float(term.unit)) for end in (low, high))  # rounded twice, as the engine does
+    return ColumnFacts(kind, nullable, Interval(lo, hi), step)
 
 
 def sum_type(argument: Expr, term: Term) -> Type:
