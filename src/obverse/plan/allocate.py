@@ -19,6 +19,7 @@ from obverse.mechanisms.key_threshold import DELTA_MIN, KeyThreshold
 from obverse.mechanisms.sparse_vector import SparseVector
 from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.measure import Measure
+from obverse.plan.rules.stack import independent
 
 LEVEL = 0.95
 SCALE_MAX = Fraction(2) ** 46  # in released integers: what the samplers take without overflow
@@ -47,32 +48,51 @@ class CostedPlan:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How many shares the price is cut into: the sums' joint norm, and one for each tree, each choice and the keys."""
+    """What each measure gets of the price, in shares, and how many there are: those of the sums, the others and the keys."""
 
-    sums: Fraction
-    others: int
-
-    @property
-    def total(self) -> Fraction:
-        return self.sums + self.others
+    each: tuple[Fraction, ...]
+    total: Fraction
 
 
 def shares_of(annotated: AnnotatedPlan, *, squared: bool) -> Shares:
-    joint = annotated.joint.l2_squared if squared else annotated.joint.l1
-    others = sum(not m.noised for m in annotated.measures) + annotated.limited.setting.discovered
-    return Shares(joint, others)
+    """An aggregate has one share for those of its measures that no simpler one has paid for; the keys have one.
+
+    Where a unit cannot move all sums in full at once, which their joint norm tells, all have the same instead.
+    """
+    joint, plain = annotated.joint, independent(tuple(m for m in annotated.measures if m.noised))
+    each = _each(annotated) if joint == plain else (Fraction(1),) * len(annotated.measures)
+    norm = joint.l2_squared if squared else joint.l1
+    if joint == plain:
+        norm = sum((w * _reaches(m, squared=squared) for w, m in zip(each, annotated.measures) if m.noised), Fraction(0))
+    others = sum((w for w, m in zip(each, annotated.measures) if not m.noised), Fraction(0))
+    return Shares(each, norm + others + annotated.limited.setting.discovered)
+
+
+def _each(annotated: AnnotatedPlan) -> tuple[Fraction, ...]:
+    found: dict[int, Fraction] = {}
+    for serves in sorted(annotated.limited.serves, key=len):
+        new = [place for place in dict.fromkeys(serves) if place not in found]
+        found |= {place: Fraction(1, len(new)) for place in new}
+    return tuple(found.get(place, Fraction(1)) for place in range(len(annotated.measures)))
+
+
+def _reaches(measure: Measure, *, squared: bool) -> Fraction:
+    """A sum's own norm, in multiples of how far one of its cells moves."""
+    proven = measure.proven
+    return (proven.l2 / proven.linf) ** 2 if squared else proven.l1 / proven.linf
 
 
 def allocate(annotated: AnnotatedPlan, epsilon: Fraction, delta: Fraction, accounting: Accounting) -> CostedPlan:
-    """Equal shares.
+    """One price for the whole question.
 
     Claim:   the release of all measures together costs at most epsilon (pure), or the largest rho whose epsilon at delta
              is at most epsilon (zcdp); discovered keys add delta.
-    Proof:   a sum i gets noise of scale s_i = linf_i * W / epsilon, with W the number of shares: their joint norm N, in
-             multiples of linf_i, plus one for each other part. One unit moves the sums by c with sum |c_i| / linf_i <= N,
-             so their losses |c_i| / s_i add up to at most N shares. A tree's noise is scaled to its own L1 norm: one share.
-             A choice: `_choice`. Keys: KeyThreshold with one share. Losses add up (adaptively: measures of the keys
-             that were released). For Gaussians the same with squares and rho.
+    Proof:   let W be the number of shares, so that one is worth e = epsilon / W. A sum i with w_i shares gets noise of scale
+             s_i = linf_i / (w_i e). One unit moves the sums by c. Where all w_i are 1, sum |c_i| / linf_i is at most their
+             joint norm N, so that their losses |c_i| / s_i add up to at most N e, and W counts N. Else each loses at most
+             w_i e l1_i / linf_i, and W counts these. A tree's noise is scaled to its own L1 norm: its shares. A choice:
+             `_choice`. Keys: KeyThreshold with one share. Losses add up (adaptively: measures of the keys that were
+             released). For Gaussians the same with squares and rho.
     Assumes: the norms were derived by annotate.
     """
     discovered = annotated.limited.setting.discovered
@@ -93,7 +113,7 @@ def allocate(annotated: AnnotatedPlan, epsilon: Fraction, delta: Fraction, accou
 def _pure(annotated: AnnotatedPlan, epsilon: Fraction, delta: Fraction) -> CostedPlan:
     shares = shares_of(annotated, squared=False)
     one = epsilon / shares.total
-    mechanisms = tuple(_laplace(m, annotated, one) for m in annotated.measures)
+    mechanisms = tuple(_laplace(m, annotated, one * w) for m, w in zip(annotated.measures, shares.each))
     threshold = _threshold(annotated, one, delta) if annotated.limited.setting.discovered else None
     loss: Loss = PureLoss(epsilon) if threshold is None else ApproxLoss(epsilon, delta)
     return CostedPlan(annotated, mechanisms, loss, epsilon, delta, "pure", threshold=threshold)
@@ -105,7 +125,7 @@ def _concentrated(annotated: AnnotatedPlan, epsilon: Fraction, delta: Fraction) 
     paid = delta / 2 if discovered else Fraction(0)  # half of delta turns rho into epsilon, the other half hides keys
     rho = zcdp.rho_for(epsilon, delta - paid)
     one = rho / shares.total
-    mechanisms = tuple(_gaussian(m, annotated, one) for m in annotated.measures)
+    mechanisms = tuple(_gaussian(m, annotated, one * w) for m, w in zip(annotated.measures, shares.each))
     if not discovered:
         return CostedPlan(annotated, mechanisms, ZcdpLoss(rho), epsilon, delta, "zcdp")
     threshold = _threshold(annotated, _few_bits(sqrt_down(2 * one)), paid)
@@ -171,14 +191,12 @@ def _check(scale_squared: Fraction) -> None:
 
 
 def charge_of(mechanism: Noise, measure: Measure, annotated: AnnotatedPlan) -> Fraction:
-    """What one measure's noise costs, derived anew: of its joint norm for sums, of its own for the others."""
-    joint = annotated.joint
+    """What one measure's noise costs by itself, derived anew."""
     match mechanism:
         case DiscreteLaplace():
-            return (measure.proven.linf * joint.l1 if measure.noised else measure.proven.l1) / mechanism.scale
+            return measure.proven.l1 / mechanism.scale
         case DiscreteGaussian():
-            reach = measure.proven.linf**2 * joint.l2_squared if measure.noised else measure.proven.l2**2
-            return reach / (2 * mechanism.sigma_squared)
+            return measure.proven.l2**2 / (2 * mechanism.sigma_squared)
         case Exponential():
             moved = measure.proven.linf * annotated.limited.setting.sets
             return moved * mechanism.epsilon / mechanism.sensitivity / (2 if _monotone(annotated) else 1)

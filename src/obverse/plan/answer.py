@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
+
+import orjson
 
 from obverse.core.claim import Claim
 from obverse.core.errors import Refused
@@ -132,11 +133,11 @@ class Answer:
         fields = self.as_json()
         del fields["remaining"]
         fields["plan"] = self.plan
-        return json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False).encode()
+        return orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)
 
     @classmethod
     def from_bytes(cls, stored: bytes, remaining: Remaining) -> Answer:
-        fields = json.loads(stored)
+        fields = orjson.loads(stored)
         columns = tuple(ColumnInfo(c["name"], Type(c["type"]), c["role"]) for c in fields["columns"])
         rows: tuple[Row, ...] = tuple(map(tuple, fields["rows"]))
         bars: tuple[tuple[Bar, ...], ...] = tuple(tuple(b and (b[0], b[1]) for b in row) for row in fields["intervals"])

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from obverse.core.errors import invariant
 from obverse.core.types import Type
 from obverse.mechanisms.base import Additive
 from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
@@ -203,7 +204,11 @@ def _argsort(order: Order, column: Column, keep: NDArray[np.intp]) -> NDArray[np
 
 
 def _listed(column: Column, keep: NDArray[np.intp], kind: Type) -> list[Any]:
+    import numpy as np
+
     values, null = column.values[keep], column.null[keep]
+    if kind is Type.DOUBLE:
+        invariant(bool(np.all(np.isfinite(values.astype(np.float64)) | null)), "what is told is a number")
     plain = values.tolist()
     return [None if gone else v for v, gone in zip(plain, null.tolist())] if null.any() else plain
 

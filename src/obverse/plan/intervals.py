@@ -20,6 +20,8 @@ class Noise(NamedTuple):
     step: float
 
 
+HALVINGS = 40  # of a search for an end; what is left of it stays inside the interval
+RATIOS = 1024  # steps at which the width of a ratio's noise is known; between them it is that of the next
 APART = 1.02  # scales closer than this are widened: a wider scale only widens the interval
 
 
@@ -46,7 +48,7 @@ def laplace_half_width(scales: list[Floats], level: float) -> Floats:
             if i != j:
                 weights[i] *= squares[i] / (squares[i] - squares[j])
     low, high = np.zeros_like(b[0]), b.sum(axis=0) * -math.log((1 - level) / (2 * len(b)))
-    for _ in range(60):
+    for _ in range(HALVINGS):
         middle = (low + high) / 2
         outside = (weights * np.exp(-middle / b)).sum(axis=0) > 1 - level
         low, high = np.where(outside, middle, low), np.where(outside, high, middle)
@@ -85,11 +87,11 @@ def ratio(
     """
     import numpy as np
 
-    grid = np.linspace(0.0, limit, 2049)
+    grid = np.linspace(0.0, limit, RATIOS + 1)
     widths = half_width([(np.ones_like(grid), noise[0]), (grid, noise[1])], level, gaussian=gaussian)
 
     def outside(r: Floats) -> npt.NDArray[np.bool_]:
-        place = np.minimum(np.ceil(np.abs(r) / limit * 2048).astype(int), 2048) if limit > 0 else np.zeros(r.shape, int)
+        place = np.minimum(np.ceil(np.abs(r) / limit * RATIOS).astype(int), RATIOS) if limit > 0 else np.zeros(r.shape, int)
         return np.asarray(np.abs(top - r * bottom) > widths[place])
 
     safe = bottom > float(half_width([(np.asarray(1.0), noise[1])], level, gaussian=gaussian))
@@ -97,7 +99,7 @@ def ratio(
     ends = []
     for side in (-limit, limit):
         inner, outer = middle.copy(), np.full_like(middle, side)
-        for _ in range(45):
+        for _ in range(HALVINGS):
             probe = (inner + outer) / 2
             beyond = outside(probe)
             inner, outer = np.where(beyond, inner, probe), np.where(beyond, probe, outer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from obverse.core.engine import Columns
 from obverse.core.errors import invariant
@@ -79,21 +79,22 @@ def _additive(mechanism: Noise) -> Additive:
 
 
 def _long(columns: Columns, costed: CostedPlan, rng: Rng) -> Released:
-    import numpy as np
 
     public = costed.annotated.limited.setting.cells
     part = columns["part"]
-    rank, count = np.zeros(1, dtype=np.int64), 1
+    count, place, there = 1, columns["k"], None
     keys: tuple[NDArray[np.object_], ...] = ()
     if costed.threshold is not None:
         rank, keys, count = _keys(columns, costed, rng)
-    place = rank[columns["id"]] * public + columns["k"]
-    there = (part >= 0) & (rank[columns["id"]] >= 0)
+        place = rank[columns["id"]] * public + columns["k"]
+        there = (part >= 0) & (rank[columns["id"]] >= 0)
     cells = count * public
     sums: dict[int, Integers] = {}
     found: dict[int, Places] = {}
     for i, (measure, mechanism) in enumerate(zip(costed.measures, costed.mechanisms)):
-        mine = there & (part == i)
+        mine: Any = part == i if there is None else there & (part == i)
+        if len(costed.measures) == 1 and there is None:
+            mine = slice(None)  # all of them
         if measure.noised:
             sums[i] = _additive(mechanism).sample(_dense(place[mine], columns["m"][mine], cells), rng)
         elif cells:

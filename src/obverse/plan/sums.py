@@ -55,14 +55,15 @@ class Sums:
     def weighted(self, source: str, again: str, places: Sequence[int] | None = None) -> str:
         """Groups: integer weights per unit, so that its total weight stays under the cap."""
         chosen = self.places if places is None else places
-        weights = ", ".join(f"{self.weight(i)} AS w{i}" for i in chosen)
+        weights = ", ".join(f"{self.weight(i)} AS w{i}" for i in chosen if self.weighing(i) == i)
         units = f"(SELECT u, {weights} FROM {source} AS r GROUP BY u)"
         return f"(SELECT * FROM {again} AS r JOIN {units} AS g USING (u))"
 
     def weight(self, i: int) -> str:
         measure = self.measures[i]
         weighed = measure.term.kind in ("sum", "squares", "product") and not measure.paired
-        size = f"SUM(ABS(CAST(t{i} AS BIGINT)))" if weighed else f"COUNT(t{self.counted(i)})"
+        value = f"t{i}" if measure.term.lo >= 0 else f"ABS(CAST(t{i} AS BIGINT))"
+        size = f"SUM({value})" if weighed else f"COUNT(t{self.counted(i)})"
         cap = measure.cap if weighed else self.rows.cap
         return self.weight_of(size, cap, 0 if weighed else WEIGHT_BITS - self.kept_bits(i))
 
@@ -84,6 +85,12 @@ class Sums:
         alike = ("count", "sum", "squares", "tree")
         return next((j for j, m in enumerate(self.measures[:i]) if m.term.kind in alike and m.term.expr == term.expr), i)
 
+    def weighing(self, i: int) -> int:
+        """The first sum with the same weight: those of an average and of its count are one."""
+        if not self.measures[i].summed:
+            return i  # each tree and each choice has its own reading
+        return next(j for j in self.places if self.measures[j].summed and self.weight(j) == self.weight(i))
+
     def spare(self, i: int) -> int:
         """Bits of a weighted term that are cut off."""
         return self.kept_bits(i) - self.measures[i].bits
@@ -97,12 +104,12 @@ class Sums:
 
     def share(self, i: int) -> str:
         """A row's weighted term, rounded towards zero."""
-        measure = self.measures[i]
+        measure, weight = self.measures[i], f"w{self.weighing(i)}"
         if measure.term.kind in ("tree", "choice"):
-            return f"w{i}"
+            return weight
         if measure.term.kind == "count":
-            return f"w{i}" if measure.term.expr is None else f"CASE WHEN t{i} IS NULL THEN NULL ELSE w{i} END"
-        weighted, spare = f"(CAST(t{i} AS BIGINT) * w{i})", self.spare(i)
+            return weight if measure.term.expr is None else f"(t{i} * {weight})"
+        weighted, spare = f"(CAST(t{i} AS BIGINT) * {weight})", self.spare(i)
         if not spare:
             return weighted
         return f"({weighted} >> {spare})" if measure.term.lo >= 0 else self.d.whole_quotient(weighted, str(1 << spare))

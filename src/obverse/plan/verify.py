@@ -25,7 +25,7 @@ def verify(costed: CostedPlan) -> None:
     invariant(bool(costed.measures) or costed.threshold is not None, "something is released")
     for measure in costed.measures:
         invariant(measure.term.lo <= measure.term.hi, "a term's range")
-        invariant(measure.term.magnitude * annotated.limited.setting.rows <= 1 << TERM_BITS, "a term's bits")
+        invariant(max(measure.term.magnitude, measure.cap) <= 1 << TERM_BITS, "a term's bits")
         invariant(measure.cap << measure.bits <= 1 << SPARE_BITS, "a measure's bits")
         invariant(measure.bits <= WEIGHT_BITS, "a weight's bits")
         if annotated.limited.setting.shape in (Shape.ROW, Shape.ONE):
@@ -47,9 +47,10 @@ def _covers_series(costed: CostedPlan, series: SparseVector) -> None:
 
 
 def _covers(costed: CostedPlan) -> None:
-    """The sums together cost what the dearest of them says; every other part costs by itself."""
+    """The sums together cost what each does by itself, or their joint norm at the least noise; every other part by itself."""
     annotated, pure = costed.annotated, costed.accounting == "pure"
-    sums, total = Fraction(0), Fraction(0)
+    dearest, total, sums = Fraction(0), Fraction(0), Fraction(0)
+    norm = annotated.joint.l1 if pure else annotated.joint.l2_squared
     for measure, mechanism in zip(costed.measures, costed.mechanisms):
         if isinstance(mechanism, DiscreteLaplace):
             invariant(mechanism.scale <= 2 * SCALE_MAX, "noise that can be drawn exactly")
@@ -58,10 +59,13 @@ def _covers(costed: CostedPlan) -> None:
         if isinstance(mechanism, Exponential) and not pure:
             charge = charge**2 / 8
         if measure.noised:
-            sums = max(sums, charge)
+            sums += charge
+            reach = measure.proven.l1 if pure else measure.proven.l2**2
+            one = measure.proven.linf if pure else measure.proven.linf**2
+            dearest = max(dearest, charge * one / reach if reach else Fraction(0))
         else:
             total += charge
-    total += sums
+    total += min(sums, dearest * norm)
     invariant((costed.threshold is not None) == annotated.limited.setting.discovered, "discovered keys have a threshold")
     delta = Fraction(0)
     if costed.threshold is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -108,11 +109,15 @@ class Session:
         wish = Wish(epsilon, delta, within, confidence, above, first)
         planned = plan(sql, question, self.catalog, wish, self._key(), self.learned)
         loss = planned.costed.loss
+        sealed: list[tuple[Answer, bytes]] = []
         stored, again = self._door(
-            (self._asked(planned),), self._debit((planned,), loss, key), engine=self.engine, ledger=self.ledger, rng=self._rng,
-            started=self.started,
+            (self._asked(planned, sealed=sealed),), self._debit((planned,), loss, key), engine=self.engine, ledger=self.ledger,
+            rng=self._rng, started=self.started,
         )  # fmt: skip
-        answer = Answer.from_bytes(stored, self.purse.remaining(loss))
+        remaining = self.purse.remaining(loss)
+        if sealed and sealed[0][1] is stored:  # the very bytes that were just written: no need to read them
+            return replace(sealed[0][0], remaining=remaining)
+        answer = Answer.from_bytes(stored, remaining)
         return answer.from_store() if again else answer
 
     def ask_all(
@@ -200,8 +205,10 @@ class Session:
         self.ledger.record_catalog(self._facts)
         return Debit(self._scope, loss, mark, question, key, self.purse.caps(), note, about)
 
-    def _asked(self, planned: Planned, batch: Loss | None = None) -> Asked:
-        """The question ready for the door; in a batch its price is that of the whole batch."""
+    def _asked(
+        self, planned: Planned, batch: Loss | None = None, sealed: list[tuple[Answer, bytes]] | None = None
+    ) -> Asked:
+        """The question ready for the door; in a batch its price is that of the whole batch. `sealed` gets what was made."""
         costed = planned.costed
 
         def seal(finished: Finished, receipt: Receipt) -> bytes:
@@ -215,9 +222,11 @@ class Session:
             price, remaining = self.purse.priced(loss, charged.epsilon, charged.delta)
             claim = claim_of(costed, self.catalog, self.purse.whole(), receipt.id, charged, what)
             text = plan_text(costed.annotated)
-            return Answer(
-                finished.columns, finished.rows, finished.intervals, costed.level, claim, price, remaining, text
-            ).to_bytes()
+            answer = Answer(finished.columns, finished.rows, finished.intervals, costed.level, claim, price, remaining, text)
+            stored = answer.to_bytes()
+            if sealed is not None:
+                sealed.append((answer, stored))
+            return stored
 
         return Asked(costed, planned.sql, seal)
 

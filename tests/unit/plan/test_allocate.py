@@ -12,7 +12,7 @@ from obverse.core.errors import Refused
 from obverse.core.loss import PureLoss, ZcdpLoss
 from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
-from obverse.plan.allocate import allocate
+from obverse.plan.allocate import allocate, shares_of
 from obverse.session.planning import Planned
 
 TEXTS = (
@@ -33,14 +33,46 @@ def test_one_units_loss_over_all_measures_is_within_the_price_and_close_to_it(
     pure = allocate(annotated, price, Fraction(0), "pure")
     assert pure.loss == PureLoss(price)
     scales = [m.scale for m in pure.mechanisms if isinstance(m, DiscreteLaplace)]
-    losses = [annotated.joint.l1 * m.proven.linf / s for m, s in zip(annotated.measures, scales, strict=True)]
-    assert all(price * Fraction(999_999, 10**6) <= loss <= price for loss in losses)
+    pairs = list(zip(annotated.measures, scales, strict=True))
+    loss = min(sum(m.proven.l1 / s for m, s in pairs), max(annotated.joint.l1 * m.proven.linf / s for m, s in pairs))
+    assert price * Fraction(999_999, 10**6) <= loss <= price
     concentrated = allocate(annotated, price, Fraction(1, 10**6), "zcdp")
     rho = zcdp.rho_for(price, Fraction(1, 10**6))
     assert concentrated.loss == ZcdpLoss(rho)
     sigmas = [m.sigma_squared for m in concentrated.mechanisms if isinstance(m, DiscreteGaussian)]
-    shares = [annotated.joint.l2_squared * m.proven.linf**2 / (2 * s) for m, s in zip(annotated.measures, sigmas, strict=True)]
-    assert all(rho * Fraction(999_999, 10**6) <= share <= rho for share in shares)
+    pairs = list(zip(annotated.measures, sigmas, strict=True))
+    apart = sum(m.proven.l2**2 / (2 * s) for m, s in pairs)
+    together = max(annotated.joint.l2_squared * m.proven.linf**2 / (2 * s) for m, s in pairs)
+    assert rho * Fraction(999_999, 10**6) <= min(apart, together) <= rho
+
+
+@pytest.mark.parametrize(
+    ("asked", "shares"),
+    [
+        ("COUNT(*), SUM(age)", [1, 1]),
+        ("SUM(age), AVG(age)", [1, Fraction(1, 2), Fraction(1, 2)]),
+        ("AVG(age), SUM(age)", [Fraction(1, 2), Fraction(1, 2), 1]),
+        ("COUNT(age), AVG(age)", [1, 1]),
+        ("COUNT(age), SUM(age), AVG(age)", [1, 1, 1]),
+        ("AVG(age), VAR_POP(age)", [Fraction(1, 2), Fraction(1, 2), 1]),
+        ("MEDIAN(age), MIN(age), AVG(cost)", [1, Fraction(1, 2), Fraction(1, 2)]),
+    ],
+)
+def test_an_aggregate_has_one_share_for_what_no_simpler_one_has_paid(
+    asked: str, shares: list[Fraction], planned: Callable[..., Planned]
+) -> None:
+    annotated = planned(f"SELECT {asked} FROM visits", "many").costed.annotated
+    for squared in (False, True):
+        found = shares_of(annotated, squared=squared)
+        assert (list(found.each), found.total) == (shares, sum(shares))
+
+
+def test_sums_that_one_unit_cannot_move_together_have_the_same_share(planned: Callable[..., Planned]) -> None:
+    asked = "SELECT COUNT(*) FILTER (WHERE sex = 'F'), COUNT(*) FILTER (WHERE sex = 'M'), AVG(height) FROM visits"
+    annotated = planned(asked, "one").costed.annotated
+    found = shares_of(annotated, squared=False)
+    assert (set(found.each), found.total) == ({Fraction(1)}, annotated.joint.l1)
+    assert annotated.joint.l1 < len(annotated.measures)
 
 
 def test_zcdp_needs_a_delta(planned: Callable[..., Planned]) -> None:

@@ -57,6 +57,8 @@ def test_a_larger_sensitivity_or_joint_norm_than_was_paid_for_does_not_pass(
     for place, measure in enumerate(costed.measures):
         with pytest.raises(InvariantBroken, match="noise covers"):
             verify(changed(costed, place, sensitivity=measure.proven.scaled(Fraction(1001, 1000))))
+    apart = "SELECT COUNT(*) FILTER (WHERE sex = 'F'), COUNT(*) FILTER (WHERE sex = 'M') FROM visits"
+    costed = planned(apart, "one", "add-remove", accounting).costed
     joint = costed.annotated.joint
     wider = Joint(joint.l1 * Fraction(1001, 1000), joint.l2_squared * Fraction(1001, 1000))
     with pytest.raises(InvariantBroken, match="noise covers"):
@@ -87,7 +89,7 @@ def test_mechanisms_and_losses_that_are_not_known_do_not_pass(planned: Callable[
     [
         ({"bits": 1}, "nothing is rounded"),
         ({"bits": 40}, "a measure's bits|a weight's bits"),
-        ({"cap": 1 << 40}, "a measure's bits"),
+        ({"cap": 1 << 40}, "a term's bits"),
     ],
 )
 def test_sizes_that_could_overflow_do_not_pass(fields: dict[str, int], said: str, planned: Callable[..., Planned]) -> None:
@@ -99,6 +101,6 @@ def test_terms_that_are_too_large_or_empty_do_not_pass(planned: Callable[..., Pl
     costed = planned(TEXT, "many").costed
     term = costed.measures[2].term
     with pytest.raises(InvariantBroken, match="a term's bits"):
-        verify(changed(costed, 2, term=replace(term, hi=1 << 32)))
+        verify(changed(costed, 2, term=replace(term, hi=(1 << 32) + 1)))
     with pytest.raises(InvariantBroken, match="a term's range"):
         verify(changed(costed, 2, term=replace(term, lo=term.hi + 1)))

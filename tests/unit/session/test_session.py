@@ -155,3 +155,24 @@ def test_a_project_of_public_tables_needs_no_budget(tmp_path: Path) -> None:
         with pytest.raises(Refused) as refused:
             session.budget()
     assert refused.value.code == "no_private_table"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) FROM people",
+        "SELECT sex, COUNT(*), AVG(age), MEDIAN(age), MAX(age), COUNT(*) > 10, 'x' AS word FROM people GROUP BY sex",
+        "SELECT sex, age, SUM(age), AVG(age) / 3 FROM people GROUP BY sex, age",
+        "SELECT MODE(sex), NULLIF(COUNT(*), COUNT(*)), DATE '2020-02-03' FROM people",
+        "SELECT sex, COUNT(*) FROM people GROUP BY sex HAVING COUNT(*) > 100000000",
+    ],
+)
+def test_an_answer_given_again_is_the_same_to_the_last_bit(session: obverse.Session, sql: str) -> None:
+    """The first is what was made, the second what was read from store."""
+    first, again = session.ask(sql, epsilon=0.01), session.ask(sql, epsilon=0.01)
+    assert (first.price.stored, again.price.stored) == (False, True)
+    assert (first.columns, first.rows, first.intervals) == (again.columns, again.rows, again.intervals)
+    assert first.claim == again.claim
+    assert [[type(v) for v in row] for row in first.rows] == [[type(v) for v in row] for row in again.rows]
+    assert (type(first.rows), type(first.intervals)) == (type(again.rows), type(again.intervals))
+    assert first.from_store().to_bytes() == again.to_bytes()
