@@ -13,7 +13,7 @@ from typing import Any
 
 from obverse.core.units import Neighbours
 from obverse.plan.annotate import AnnotatedPlan
-from obverse.plan.measure import BRANCHING, Measure
+from obverse.plan.measure import Measure
 from obverse.testing.check_aggregate import Claimed
 
 Found = tuple[str, ...]  # values of the discovered keys, told apart as far as an answer shows them
@@ -60,12 +60,12 @@ def _once(entries: list[tuple[Any, int]]) -> dict[Any, int]:
 def _tree(leaves: Mapping[Entry, int], measure: Measure) -> dict[Entry, int]:
     """Every node of levels 1 to the height; the root is not told."""
     assert measure.term.leaves is not None
-    height = measure.term.leaves.height
+    height, branching = measure.term.leaves.height, measure.term.leaves.branching
     nodes: dict[Entry, int] = {}
     for (found, k, _, leaf), weight in leaves.items():
         assert 0 <= leaf < measure.term.leaves.count
         for level in range(1, height + 1):
-            node = (found, k, level, leaf // BRANCHING ** (height - level))
+            node = (found, k, level, leaf // branching ** (height - level))
             nodes[node] = nodes.get(node, 0) + weight
     return nodes
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 
@@ -12,7 +11,7 @@ from obverse.core.bounds import Categories, Interval
 from obverse.core.types import Type, Value
 from obverse.plan.dialects.duckdb import DIALECTS
 from obverse.plan.expressions import ColumnFacts, as_number
-from obverse.plan.nodes import Relation, sides
+from obverse.plan.nodes import Relation, every
 from obverse.plan.question import Question
 from obverse.plan.relations import facts_of
 from obverse.plan.sources import Sources
@@ -36,12 +35,6 @@ MORE = {
     "our name for a match": "(SELECT matched AS x, matched > 9 AS g FROM (SELECT person, age AS matched FROM people EXCEPT"
     " SELECT person, n FROM (SELECT person, CAST(cost AS INTEGER) AS n FROM visits) AS v) AS t) AS t",
 }
-
-
-def all_within(relation: Relation) -> Iterator[Relation]:
-    yield relation
-    for side in sides(relation):
-        yield from all_within(side)
 
 
 def fault(value: Value, facts: ColumnFacts) -> str | None:
@@ -87,6 +80,6 @@ def test_facts_of_every_relation_hold_of_its_rows(name: str) -> None:
         one = family(here.catalog, here.schemas, seed, units=5, crowd=3)
         for place in (1, 3, 5):
             here.engine.fill(one.database(place))
-            values += sum(check(here, relation) for relation in all_within(question.relation))
+            values += sum(check(here, relation) for relation in every(question.relation))
     assert values > 50
     here.engine.close()

@@ -15,7 +15,8 @@ from typing import Any
 ROW_BITS = 16  # a unit with more rows counts as having 2**16
 SUM_BITS = (-8, 16)  # sums from 2**-8 to 2**16 times the column's largest magnitude
 CAP_MAX = 2.0**400
-SURE = 4.0  # counts below so many noise deviations are taken as nobody
+DIFFERENT = 1 / 64  # of their range: how far units above a cap are taken to differ from the others in what they have
+SURE = 8.0  # counts below so many noise deviations are taken as nobody: of a hundred empty buckets hardly one in a thousand tries
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,19 @@ class Histogram:
     def total(self) -> float:
         return sum(n * 0.75 * c for n, c in zip(self.believed, self.caps))
 
-    def best(self, noise_per_cap: float) -> float:
-        """The cap with the least expected error: what is lost, and noise that grows with the cap."""
-        return min(self.caps, key=lambda cap: self.clipped(cap) + noise_per_cap * cap)
+    def best(self, noise_per_cap: float, counts: int = 1, ratios: int = 0) -> float:
+        """The cap with the least expected error, over so many counts or sums, and so many averages or order statistics.
+
+        A count loses what is clipped, and has noise that grows with the cap. An average has that noise too, over what is
+        kept; it errs by what is clipped only as far as those units differ from the others: see DIFFERENT.
+        """
+
+        def error(cap: float) -> float:
+            lost, noise = self.clipped(cap), noise_per_cap * cap
+            kept = max(self.total - lost, 1e-9 * self.total)
+            return counts * (lost + noise) / self.total + ratios * (noise / kept + DIFFERENT * lost / self.total)
+
+        return min(self.caps, key=error if self.total else lambda cap: cap)
 
     def share(self, cap: float) -> float:
         """The part of all rows, or of the sum, that the cap is expected to leave out."""

@@ -24,7 +24,6 @@ SPARE_BITS = 36  # a weighted term with its fractional bits stays below 2**36
 COUNT_BITS = 20  # fractional bits of a weighted count, at most
 
 LEAF_BITS = 16  # leaves of a tree of counts, at most
-BRANCHING = 16
 
 TermKind = Literal["count", "sum", "squares", "product", "tree", "choice", "distinct", "units"]
 SUMS: tuple[TermKind, ...] = ("count", "sum", "squares", "product")  # added up row by row
@@ -52,7 +51,8 @@ class Leaves:
     shift: int
     count: int
     step: Fraction  # what one number is worth, before the shift
-    height: int  # of the tree over the leaves
+    height: int = 1  # of the tree over the leaves
+    branching: int = 2  # children of each of its nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,10 +230,20 @@ def tree_term(expr: Expr) -> Term:
     first, last = math.floor(bounds.lo / step), math.ceil(bounds.hi / step)
     shift = max(0, (last - first).bit_length() - LEAF_BITS)
     count = ((last - first) >> shift) + 1
-    height = 1
-    while BRANCHING**height < count:
-        height += 1
-    return Term("tree", expr, 0, 1, Fraction(1), leaves=Leaves(first, shift, count, step, height))
+    return Term("tree", expr, 0, 1, Fraction(1), leaves=Leaves(first, shift, count, step, *tree_over(count)))
+
+
+def tree_over(leaves: int) -> tuple[int, int]:
+    """Height and branching of the tree with the least error of a rank.
+
+    The noise of a node grows with the height h, and a rank is the sum of about h b / 2 of them: h sqrt(h b).
+    """
+    shapes = []
+    for height in range(1, LEAF_BITS + 1):
+        branching = max(2, round(leaves ** (1 / height)))
+        branching += branching**height < leaves
+        shapes.append((height**3 * branching, height, branching))
+    return min(shapes)[1:]
 
 
 def place_of(leaves: Leaves, x: Value) -> int:
@@ -246,7 +256,7 @@ def place_of(leaves: Leaves, x: Value) -> int:
 
 def choice_term(expr: Expr, values: int) -> Term:
     """The place of the argument among public values."""
-    return Term("choice", expr, 0, 1, Fraction(1), leaves=Leaves(0, 0, values, Fraction(1), 1))
+    return Term("choice", expr, 0, 1, Fraction(1), leaves=Leaves(0, 0, values, Fraction(1)))
 
 
 def ordered_bounds(expr: Expr) -> Interval:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -216,9 +217,15 @@ def sides(relation: Relation) -> tuple[Relation, ...]:
             return children
 
 
+def every(relation: Relation) -> Iterator[Relation]:
+    """The relation and all below it, from left to right."""
+    yield relation
+    for side in sides(relation):
+        yield from every(side)
+
+
 def scans(relation: Relation) -> tuple[Scan, ...]:
-    """Every scan of the relation, from left to right."""
-    return (relation,) if isinstance(relation, Scan) else tuple(s for side in sides(relation) for s in scans(side))
+    return tuple(found for found in every(relation) if isinstance(found, Scan))
 
 
 def only_scan(relation: Relation) -> Scan | None:

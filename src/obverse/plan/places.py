@@ -12,7 +12,7 @@ from obverse.plan.aggregates.base import Places
 from obverse.plan.aggregates.mode import SCORES_MAX
 from obverse.plan.allocate import CostedPlan, Noise
 from obverse.plan.expressions import refs
-from obverse.plan.measure import BRANCHING, Measure
+from obverse.plan.measure import Measure
 from obverse.plan.quantile_tree import NoisyTree, Quantiles, extreme, percentile_cont, percentile_disc
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
+
+SPARSE = 8  # leaves for each that is there, from which on they are sorted
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +75,25 @@ def released_places(
         return dict.fromkeys((one.place for one in asked), _chosen(leaves, cells, measure, mechanism, rng))
     invariant(isinstance(mechanism, Additive), "a tree gets additive noise")
     assert isinstance(mechanism, Additive)
-    order = _rising(leaves, cells)
-    sorted_leaves = leaves.cell[order], leaves.leaf[order], leaves.weight[order]
-    tree = NoisyTree(cells, BRANCHING, measure.term.leaves.height, *sorted_leaves, mechanism, rng)
+    shape = measure.term.leaves.branching, measure.term.leaves.height
+    tree = NoisyTree(cells, *shape, *_rising(leaves, cells, measure.term.leaves.count), mechanism, rng)
     last = measure.term.leaves.count - 1
     return {one.place: _within(_statistic(tree, one, 1 << measure.bits), last) for one in asked}
 
 
-def _rising(leaves: Leaves, cells: int) -> Integers:
-    """The order by cell and then by leaf; numbers of 16 bits are sorted in linear time."""
+def _rising(leaves: Leaves, cells: int, count: int) -> tuple[Integers, Integers, Integers]:
+    """Cells, leaves and weights in the order of cells and then leaves. Where most are there, by putting each at its place."""
     import numpy as np
 
-    by_leaf = np.argsort(leaves.leaf.astype(np.uint16), kind="stable")
-    cell = leaves.cell.astype(np.uint16 if cells <= 1 << 16 else np.int64)
-    return by_leaf[np.argsort(cell[by_leaf], kind="stable")]
+    places = leaves.cell * count + leaves.leaf
+    if cells * count > SPARSE * len(places):
+        order = np.argsort(places)
+        return leaves.cell[order], leaves.leaf[order], leaves.weight[order]
+    weights = np.zeros(cells * count, dtype=np.int64)
+    weights[places] = leaves.weight
+    there = np.flatnonzero(weights)
+    cell = there // count
+    return cell, there - cell * count, weights[there]
 
 
 def _statistic(tree: NoisyTree, asked: Asked, one: int) -> Quantiles:

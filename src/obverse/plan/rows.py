@@ -86,7 +86,7 @@ class Rows:
         bare = self.bare()
         if scan is None or not bare:
             return self.sources(relation)
-        inner = self.sources.scanned(scan, bare, self.looked_up() - self.read_otherwise(relation))
+        inner = self.sources.scanned(scan, bare, frozenset(bare) - self.read_otherwise(relation))
         found = [printing.expression(p, inner.columns, self.d) for p in predicates(relation)]
         found += listed(self.sources.catalog.tables[scan.table], inner.columns, self.looked_up())
         where = f" WHERE {' AND '.join(found)}" if found else ""
@@ -104,10 +104,13 @@ class Rows:
 
     def read_otherwise(self, relation: Relation) -> frozenset[str]:
         """Columns that filters, terms and keys read by their enforced value."""
-        looked_up = self.looked_up()
+        looked_up, scan = self.looked_up(), only_scan(relation)
+        assert scan is not None
+        table = self.sources.catalog.tables[scan.table]
         exprs = predicates(relation)
         exprs += [k.expr for k in self.root.child.keys if not (isinstance(k.expr, Ref) and k.expr.name in looked_up)]
-        exprs += [e for m in self.measures for e in (m.term.expr, m.term.other) if e is not None]
+        others = [m for m in self.measures if not clamps_itself(m, table)]
+        exprs += [e for m in others for e in (m.term.expr, m.term.other) if e is not None]
         return frozenset(ref.name for expr in exprs for ref in refs(expr))
 
     def looked_up(self) -> frozenset[str]:

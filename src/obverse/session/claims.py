@@ -9,7 +9,7 @@ from obverse.catalog.model import Budget, Catalog
 from obverse.core.claim import Claim
 from obverse.core.numbers import plain
 from obverse.plan.allocate import CostedPlan
-from obverse.plan.nodes import Reduce, Shape, Trim, sides
+from obverse.plan.nodes import Reduce, Shape, Trim, every
 
 
 def claim_of(costed: CostedPlan, catalog: Catalog, budget: Budget, receipt: str, charged: Budget, what: str) -> Claim:
@@ -116,12 +116,7 @@ def _chosen(costed: CostedPlan) -> list[str]:
 
 def _trims(costed: CostedPlan) -> list[Trim]:
     """Where rows of a unit are left out before anything is counted."""
-    waiting, found = [costed.annotated.limited.question.relation], []
-    while waiting:
-        relation = waiting.pop()
-        found += [relation] if isinstance(relation, Trim) else []
-        waiting += sides(relation)
-    return found
+    return [node for node in every(costed.annotated.limited.question.relation) if isinstance(node, Trim)]
 
 
 def _trimmed(trim: Trim) -> str:

@@ -17,11 +17,12 @@ from obverse.plan.allocate import CostedPlan
 from obverse.plan.answer import Answer
 from obverse.plan.dialects.duckdb import DIALECTS
 from obverse.plan.learned import Histogram, Learned, row_caps, sum_caps
-from obverse.plan.nodes import scans
+from obverse.plan.nodes import Reduce, every, scans
 from obverse.plan.question import Question
 
 FOLDER = "learned"
 quoted = DIALECTS["duckdb"].identifier  # questions are written in DuckDB's SQL
+GROWING = ("count", "sum", "count_distinct", "count_units", "mode")
 UNKNOWN_CELLS = 1000  # where keys are discovered, nobody knows how many
 DEFAULT_NOISE = 10.0  # per row of the cap: for the cap of units' own aggregates, fixed before a question's price is known
 
@@ -121,17 +122,24 @@ def with_chosen(question: Question, catalog: Catalog, learned: Mapping[str, Lear
     for name in {scan.table for scan in scans(question.relation)} & learned.keys():
         found = learned[name]
         sums = {column: Fraction(histogram.best(per_cap)) for column, histogram in found.sums.items()}
-        chosen[name] = Limits(int(found.rows.best(per_cap)), sums=sums)
+        chosen[name] = Limits(int(found.rows.best(per_cap, *kinds_of(question))), sums=sums)
     return _with(catalog, chosen)
+
+
+def kinds_of(question: Question) -> tuple[int, int]:
+    """How many aggregates grow with the rows, and how many are their average or place; a unit's own ones always grow."""
+    own = any(isinstance(relation, Reduce) for relation in every(question.relation))
+    grow = sum(own or call.function in GROWING for call in question.aggregates)
+    return grow, len(question.aggregates) - grow
 
 
 def noise_per_cap(draft: CostedPlan) -> float:
     """The noise of all cells together, for each row (or unit of a sum) that the cap grows by."""
     setting = draft.annotated.limited.setting
     ratios = [
-        mechanism.stddev() / float(measure.proven.linf)
+        mechanism.stddev() / float(measure.proven.linf if measure.noised else measure.cap << measure.bits)
         for measure, mechanism in zip(draft.measures, draft.mechanisms)
-        if isinstance(mechanism, Additive) and measure.noised
+        if isinstance(mechanism, Additive)
     ]
     cells = setting.cells * (UNKNOWN_CELLS if setting.discovered else 1)
     return cells * (sum(ratios) / len(ratios) if ratios else DEFAULT_NOISE)
