@@ -16,7 +16,7 @@ ROW_BITS = 16  # a unit with more rows counts as having 2**16
 SUM_BITS = (-8, 16)  # sums from 2**-8 to 2**16 times the column's largest magnitude
 CAP_MAX = 2.0**400
 DIFFERENT = 1 / 64  # of their range: how far units above a cap are taken to differ from the others in what they have
-SURE = 8.0  # counts below so many noise deviations are taken as nobody: of a hundred empty buckets hardly one in a thousand tries
+SURE = 8.0  # counts below so many noise deviations are taken as nobody: a hundred empty buckets pass for one in 1 of 1,000
 
 
 @dataclass(frozen=True, slots=True)
