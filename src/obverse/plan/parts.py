@@ -154,7 +154,8 @@ class Parts:
         if not self.single:
             source = self.expanded(self.sums.weighted("kept", "kept", [i]))
             value = self.sums.share(i)
-        there = f"(SELECT *, t{i} AS leaf FROM {source} AS x WHERE t{i} IS NOT NULL)"
+        where = "" if self.rows.late else f" WHERE t{i} IS NOT NULL"
+        there = f"(SELECT *, t{i} AS leaf FROM {source} AS x{where})"
         return self.added_up({"m": f"SUM({value})"}, there, "leaf")
 
     def distinct(self, i: int) -> str:

@@ -135,4 +135,6 @@ class Sums:
         joined = any(key.null_cell and self.rows.as_it_lies(key) for key in keys)
         figures = ", ".join(f"{saturated(f'SUM({name})' if joined else name)} AS {name}" for name in totals)
         cell = ", ".join(["k", *more])
-        return f"SELECT {cell}, {figures} FROM {placed} AS o WHERE k IS NOT NULL{f' GROUP BY {cell}' if joined else ''}"
+        first = next(iter(totals))  # read by the condition, so that no optimizer asks it of every row before adding up
+        there = " AND ".join(f"CASE WHEN {first} IS NULL THEN {x} ELSE {x} END IS NOT NULL" for x in ("k", *more))
+        return f"SELECT {cell}, {figures} FROM {placed} AS o WHERE {there}{f' GROUP BY {cell}' if joined else ''}"
