@@ -40,7 +40,7 @@ limits = {limits}
 user_id = {{ type = "integer" }}
 city = {{ type = "text", values = {cities} }}
 product = {{ type = "text", values = {products} }}
-fare = {{ type = "double", bounds = [0, 100], grid = 0.01 }}
+fare = {{ type = "double", bounds = [0, 100], grid = 0.01, nullable = false }}
 """
 LIMITS = {"ours": f"{{ rows = {trips.ROWS_PER_USER}, groups = {trips.GROUPS_PER_USER} }}", "auto": '"auto"'}
 THREE_BLOCKS = """

@@ -24,6 +24,7 @@ from obverse.plan.rules.stack import independent
 LEVEL = 0.95
 SCALE_MAX = Fraction(2) ** 46  # in released integers: what the samplers take without overflow
 Noise = Additive | Exponential
+COUNTED, OTHERWISE = 2, 3  # a count's noise moves an average only as far as that is from the middle of its bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,9 @@ def shares_of(annotated: AnnotatedPlan, *, squared: bool) -> Shares:
 def _each(annotated: AnnotatedPlan) -> tuple[Fraction, ...]:
     found: dict[int, Fraction] = {}
     for serves in sorted(annotated.limited.serves, key=len):
-        new = [place for place in dict.fromkeys(serves) if place not in found]
-        found |= {place: Fraction(1, len(new)) for place in new}
+        new = {place: COUNTED if annotated.measures[place].term.kind == "count" else OTHERWISE for place in serves}
+        new = {place: weight for place, weight in new.items() if place not in found}
+        found |= {place: Fraction(weight, sum(new.values())) for place, weight in new.items()}
     return tuple(found.get(place, Fraction(1)) for place in range(len(annotated.measures)))
 
 

@@ -92,7 +92,8 @@ def term(term: Term, value: str | None, d: DuckDB, *, is_raw: bool) -> str:
     assert term.grid is not None
     assert term.expr is not None
     whole = term.expr.facts.type is Type.INTEGER
-    text = _on_grid(term.grid, value, d, whole=whole, finite=is_raw and not whole)
+    sure = is_raw and not term.expr.facts.nullable
+    text = _on_grid(term.grid, value, d, whole=whole, finite=is_raw and not whole, sure=sure)
     if term.grid.centre:
         text = f"({text} - {d.literal(term.grid.centre, Type.INTEGER)})"
     if term.kind == "sum":
@@ -133,7 +134,8 @@ def leaf(term: Term, value: str, d: DuckDB) -> str:
     places = [place_of(term.leaves, end) for end in ends]  # rounding is monotone, so the others lie between
     inside = place if places[0] >= 0 and places[1] <= last else clamped
     at_ends = [str(min(max(p, 0), last)) for p in places]
-    return _clamping(value, [d.literal(end, kind) for end in ends], at_ends, inside, d, finite=kind is Type.DOUBLE)
+    written = [d.literal(end, kind) for end in ends]
+    return _clamping(value, written, at_ends, inside, d, finite=kind is Type.DOUBLE, sure=not term.expr.facts.nullable)
 
 
 def _place(term: Term, value: str, d: DuckDB) -> str:
@@ -159,7 +161,7 @@ def _place(term: Term, value: str, d: DuckDB) -> str:
     return f"({number} >> {leaves.shift})" if leaves.shift else number
 
 
-def _on_grid(grid: Grid, value: str, d: DuckDB, *, whole: bool, finite: bool) -> str:
+def _on_grid(grid: Grid, value: str, d: DuckDB, *, whole: bool, finite: bool, sure: bool = False) -> str:
     kind = Type.INTEGER if whole else Type.DOUBLE
     low, high = d.literal(grid.lo, kind), d.literal(grid.hi, kind)
     if whole and grid.factor == grid.divisor == 1.0:
@@ -169,14 +171,17 @@ def _on_grid(grid: Grid, value: str, d: DuckDB, *, whole: bool, finite: bool) ->
         scaled += f" * {d.literal(grid.factor, Type.DOUBLE)}" if grid.factor != 1.0 else ""
         scaled += f" / {d.literal(grid.divisor, Type.DOUBLE)}" if grid.divisor != 1.0 else ""
         inside = d.round_to_integer(scaled, small=max(abs(grid.first), abs(grid.last)) < 2**31 - 1)
-    return _clamping(value, [low, high], [str(grid.first), str(grid.last)], inside, d, finite=finite)
+    return _clamping(value, [low, high], [str(grid.first), str(grid.last)], inside, d, finite=finite, sure=sure)
 
 
-def _clamping(value: str, ends: list[str], at_ends: list[str], inside: str, d: DuckDB, *, finite: bool) -> str:
-    """What a number becomes inside its bounds and beyond either end; NULL where it is none, or not finite."""
+def _clamping(value: str, ends: list[str], at_ends: list[str], inside: str, d: DuckDB, *, finite: bool, sure: bool) -> str:
+    """What a number becomes inside its bounds and beyond either end; where it is none, or not finite, NULL.
+
+    `sure`: the column is declared to have no NULL, and what is none counts as its lowest value.
+    """
     check = f"{d.is_finite(value)} AND " if finite else ""
     below, above = (f"{check}{value} {sign} {end} THEN {at}" for sign, end, at in zip("<>", ends, at_ends))
-    outside = f"CASE WHEN {below} WHEN {above} END"
+    outside = f"CASE WHEN {above} ELSE {at_ends[0]} END" if sure else f"CASE WHEN {below} WHEN {above} END"
     return f"CASE WHEN {value} >= {ends[0]} AND {value} <= {ends[1]} THEN {inside} ELSE {outside} END"
 
 

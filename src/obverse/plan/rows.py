@@ -237,13 +237,13 @@ def own_list(key: Key, columns: Mapping[str, Column]) -> bool:
 
 
 def clamps_itself(measure: Measure, table: Table) -> bool:
-    """A bare nullable number with an interval: the term's own clamp does all that the scan would."""
+    """A bare number with an interval: the term's own clamp does all that the scan would."""
     expr = measure.term.expr
     if not isinstance(expr, Ref) or measure.term.kind not in ("count", "sum", "squares", "tree"):
         return False
     column = table.columns[expr.name]
     same = column_facts(column).bounds == expr.facts.bounds
-    return column.type.numeric and column.nullable and same and isinstance(column.bounds, Interval)
+    return column.type.numeric and same and isinstance(column.bounds, Interval)
 
 
 def predicates(relation: Relation) -> list[Expr]:
