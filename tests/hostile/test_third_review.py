@@ -10,9 +10,9 @@ import pytest
 
 import obverse
 from obverse.core.errors import Refused
-from obverse.sample.manifest import manifest
 from obverse.session.session import Session
 from obverse.testing import noiseless
+from tests.hostile.made import made
 from tests.soundness.shapes import Related
 
 TOML = """
@@ -46,13 +46,7 @@ PLACES = "SELECT i AS cost, i % 3 AS public_x FROM range(30) AS r(i)"
 
 
 def project(folder: Path, people: str = PEOPLE) -> Path:
-    folder.mkdir()
-    for name, rows in {"people": people, "visits": VISITS, "places": PLACES}.items():
-        duckdb.connect().execute(f"COPY ({rows}) TO '{folder / f'{name}.parquet'}' (FORMAT parquet)")
-    files = [folder / f"{name}.parquet" for name in ("people", "visits", "places")]
-    (folder / "manifest.json").write_text(manifest("obverse.testing.synthetic", 1, 0, folder.name, files))
-    (folder / "obverse.toml").write_text(TOML)
-    return folder
+    return made(folder, TOML, {"people": people, "visits": VISITS, "places": PLACES})
 
 
 @pytest.fixture

@@ -177,8 +177,11 @@ class Answer:
 
 
 def _plain(value: Value) -> Any:
+    """As JSON knows it: no infinity and no integer beyond 64 bits, which public tables alone can give."""
     if isinstance(value, float) and not math.isfinite(value):
-        return None  # only public tables can hold one, and JSON has no word for it
+        return None
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return float(value)
     return value.isoformat() if isinstance(value, dt.date) else value
 
 

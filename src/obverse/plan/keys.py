@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +62,7 @@ def _discovered(values: NDArray[Any], key: Key, cells: int) -> Column:
 
     kind = key.expr.facts.type
     if kind is Type.DATE:  # which engines hand over as timestamps at midnight
-        values = np.frompyfunc(lambda v: v.date() if isinstance(v, dt.datetime) else v, 1, 1)(values)
+        values = values.astype("datetime64[D]").astype(object)
     nothing: Any = None
     filler: Any = FILLERS.get(kind)
     null = np.equal(values, nothing).astype(bool)

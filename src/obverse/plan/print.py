@@ -84,13 +84,13 @@ def _unbounded(column: Column, raw: str, d: DuckDB) -> str:
 
 def term(term: Term, value: str | None, d: DuckDB, *, is_raw: bool) -> str:
     """The term's integer, NULL where its argument is NULL. `is_raw`: the value is a bare column, not yet clamped."""
-    if term.kind == "count" and is_raw and term.expr is not None and term.expr.facts.type is Type.DOUBLE:
-        return f"CASE WHEN {d.is_finite(value or '')} THEN 1 END"
-    if term.kind == "count":
-        return "1" if value is None else f"CASE WHEN {value} IS NULL THEN NULL ELSE 1 END"
-    assert value is not None
-    assert term.grid is not None
+    if value is None:
+        return "1"
     assert term.expr is not None
+    if term.kind == "count":
+        double = is_raw and term.expr.facts.type is Type.DOUBLE
+        return f"CASE WHEN {d.is_finite(value) if double else f'{value} IS NOT NULL'} THEN 1 END"
+    assert term.grid is not None
     whole = term.expr.facts.type is Type.INTEGER
     sure = is_raw and not term.expr.facts.nullable
     text = _on_grid(term.grid, value, d, whole=whole, finite=is_raw and not whole, sure=sure)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from obverse.catalog.model import Catalog, Column, Table
 from obverse.core.bounds import Categories, Interval
@@ -20,7 +21,7 @@ from obverse.plan.sources import Source, Sources, listed, one_zero
 CASE_MAX = 64  # keys printed as a CASE; longer lists are joined
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rows:
     """The rows below an aggregate. `text` is a subquery with u (where units are limited), k, v0 ..., t0 ..."""
 
@@ -48,7 +49,7 @@ class Rows:
         others = [once if m.term.leaves is not None else 1 for m in self.measures if not m.summed]
         return sums * any(m.summed for m in self.measures) + sum(others) + bool(self.root.discovered)
 
-    @property
+    @cached_property
     def keeping(self) -> str:
         """Rows are read again where that costs less than to keep them: twice at most, from a table that is no text file."""
         scan = only_scan(self.root.child.child.child)
@@ -58,11 +59,11 @@ class Rows:
             again = table.source.kind != "csv" and (table.unit is None or len(table.unit.steps) <= 1)
         return "NOT MATERIALIZED" if again or self.reads == 1 else "MATERIALIZED"
 
-    @property
+    @cached_property
     def late(self) -> bool:
         """Whether keys are looked up after adding up: once for each group, not for each row."""
         added = all(m.summed or m.term.leaves is not None for m in self.measures)
-        return added and not self.root.discovered and self.keeping != "MATERIALIZED" and bool(self.looked_up())
+        return added and not self.root.discovered and self.keeping != "MATERIALIZED" and bool(self.looked_up)
 
     def text(self) -> str:
         """Rows of unit, cell (its index k, NULL outside the cells; or its values, where they are looked up late) and terms."""
@@ -83,15 +84,16 @@ class Rows:
     def source(self, relation: Relation) -> Source:
         """The relation's rows; a filtered table with the columns that terms clamp by themselves as they lie."""
         scan = only_scan(relation)
-        bare = self.bare()
+        bare = self.bare
         if scan is None or not bare:
             return self.sources(relation)
         inner = self.sources.scanned(scan, bare, frozenset(bare) - self.read_otherwise(relation))
         found = [printing.expression(p, inner.columns, self.d) for p in predicates(relation)]
-        found += listed(self.sources.catalog.tables[scan.table], inner.columns, self.looked_up())
+        found += listed(self.sources.catalog.tables[scan.table], inner.columns, self.looked_up)
         where = f" WHERE {' AND '.join(found)}" if found else ""
         return Source(f"(SELECT * FROM {inner.sql} AS s{where})", inner.columns, inner.keyed)
 
+    @cached_property
     def bare(self) -> tuple[str, ...]:
         """Columns of a filtered table that a term clamps by itself, so that it reads them as they lie."""
         limit = self.root.child.child
@@ -100,11 +102,11 @@ class Rows:
             return ()
         table = self.sources.catalog.tables[scan.table]
         found = {m.term.expr.name for m in self.measures if clamps_itself(m, table) and isinstance(m.term.expr, Ref)}
-        return tuple(sorted(found | self.looked_up()))
+        return tuple(sorted(found | self.looked_up))
 
     def read_otherwise(self, relation: Relation) -> frozenset[str]:
         """Columns that filters, terms and keys read by their enforced value."""
-        looked_up, scan = self.looked_up(), only_scan(relation)
+        looked_up, scan = self.looked_up, only_scan(relation)
         assert scan is not None
         table = self.sources.catalog.tables[scan.table]
         exprs = predicates(relation)
@@ -113,6 +115,7 @@ class Rows:
         exprs += [e for m in others for e in (m.term.expr, m.term.other) if e is not None]
         return frozenset(ref.name for expr in exprs for ref in refs(expr))
 
+    @cached_property
     def looked_up(self) -> frozenset[str]:
         """Columns that are keys as they lie: their place in the public list is looked up once, and tells if they are in it."""
         return read_as_they_lie(self.root, self.sources.catalog)
@@ -139,7 +142,7 @@ class Rows:
         return f"(SELECT {', '.join(parts)} FROM {source} AS p{joins})"
 
     def as_it_lies(self, key: Key) -> bool:
-        return isinstance(key.expr, Ref) and key.expr.name in self.looked_up()
+        return isinstance(key.expr, Ref) and key.expr.name in self.looked_up
 
     def place(self, key: Key, n: int) -> str:
         """The index of a key as it lies."""

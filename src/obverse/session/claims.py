@@ -73,7 +73,7 @@ def _exception(probability: float) -> str:
 
 def limits_words(costed: CostedPlan) -> str:
     setting = costed.annotated.limited.setting
-    said = [f"of each unit at most {trim.rows} {_trimmed(trim)} are kept, chosen at random" for trim in _trims(costed)]
+    said = [f"of each unit no more than {_trimmed(trim)} kept, chosen at random" for trim in _trims(costed)]
     match setting.shape:
         case Shape.ROW:
             said.append("each row is its own unit")
@@ -90,7 +90,7 @@ def limits_words(costed: CostedPlan) -> str:
 def bias_words(costed: CostedPlan) -> str:
     """What bounding may have cost, apart from noise: not part of the interval."""
     setting = costed.annotated.limited.setting
-    said = [f"units with more than {trim.rows} {_trimmed(trim)} lose the others" for trim in _trims(costed)]
+    said = [f"what a unit has beyond the {_trimmed(trim)} kept is lost" for trim in _trims(costed)]
     if setting.shape in (Shape.TOTAL, Shape.WEIGHTED) and any(m.summed or m.term.leaves is not None for m in costed.measures):
         said.append(f"units with more than {setting.rows} rows count less than in full")
     said += [f"units with more than {setting.groups} {what} count with fewer, or less in each" for what in _chosen(costed)]
@@ -120,4 +120,5 @@ def _trims(costed: CostedPlan) -> list[Trim]:
 
 
 def _trimmed(trim: Trim) -> str:
-    return "groups" if isinstance(trim.child, Reduce) else "rows"
+    what = "group" if isinstance(trim.child, Reduce) else "row"
+    return f"{trim.rows} {what}{' is' if trim.rows == 1 else 's are'}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from obverse.catalog.columns import categories
 from obverse.catalog.model import Catalog, Column, Table
 from obverse.core.bounds import Bounds, Categories, Interval, Unbounded
 from obverse.core.engine import Engine
@@ -49,7 +50,8 @@ def _bounds(column: Column, different: int, low: Value, high: Value, listing: st
     if different == 0:
         return Categories(())
     if different <= LISTED_MAX and column.type is not Type.TIMESTAMP and column.type is not Type.DOUBLE:
-        return Categories(tuple(row[0] for row in engine.run_public(listing, timeout_s=TIMEOUT_S).rows))
+        listed = categories(column.type, (row[0] for row in engine.run_public(listing, timeout_s=TIMEOUT_S).rows))
+        return listed or column.bounds  # a text with a zero byte cannot be named in SQL
     first, last = as_number(low), as_number(high)
     if ordered and first is not None and last is not None:
         return Interval(Fraction(first), Fraction(last))

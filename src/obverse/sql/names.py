@@ -59,6 +59,14 @@ def meant(
     return node
 
 
+def check_apart(names: list[str], node: exp.Expression) -> None:
+    """Columns are told apart whatever the case of their names, as DuckDB does."""
+    alike = [name.lower() for name in names]
+    for name in names:
+        if alike.count(name.lower()) > 1:
+            raise refuse("ambiguous", node, name)
+
+
 def output_name(node: exp.Expression) -> str:
     """The name PostgreSQL would give an output without an alias."""
     if isinstance(node, exp.Column):

@@ -17,7 +17,7 @@ from obverse.plan.nodes import Filter, Fold, Map, Reduce, Relation
 from obverse.plan.relations import facts_of
 from obverse.plan.rules.reduce import LEARNING_ROWS, PUBLIC_ROWS, fold_facts
 from obverse.sql.named import Named
-from obverse.sql.names import Aliases, folded, meant, output_name
+from obverse.sql.names import Aliases, check_apart, folded, meant, output_name
 from obverse.sql.parse import check_parts, refuse
 from obverse.sql.scalars import Clock, Scalars
 
@@ -41,9 +41,8 @@ class PerUnit:
         for node in self.tree.expressions:
             inner = node.this if isinstance(node, exp.Alias) else node
             name = folded(node.args["alias"]) if isinstance(node, exp.Alias) else output_name(inner)
-            if any(name.lower() == known.lower() for known, _ in outputs):
-                raise refuse("ambiguous", node, name)
             outputs.append((name, self.post(inner)))
+        check_apart([name for name, _ in outputs], self.tree)
         having = self.tree.args.get("having")
         condition = None if having is None else self.post(having.this)
         if condition is not None and condition.facts.type is not Type.BOOLEAN:

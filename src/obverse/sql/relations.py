@@ -18,7 +18,7 @@ from obverse.plan.relations import facts_of, unit_key, unused
 from obverse.sql.joins import Joins, check_join_item
 from obverse.sql.look_up import LookUp, as_type, sure
 from obverse.sql.named import Named
-from obverse.sql.names import by_name, folded, function_name, output_name
+from obverse.sql.names import by_name, check_apart, folded, function_name, output_name
 from obverse.sql.parse import refuse
 from obverse.sql.per_unit import PerUnit
 from obverse.sql.scalars import Clock
@@ -191,10 +191,7 @@ class Relations:
     def outputs(self, relation: Relation, outputs: list[tuple[str, Expr]], tree: exp.Expression) -> Named:
         """The relation of the named outputs; a name that stands twice cannot be asked for."""
         places = [name for name, _ in outputs]
-        alike = [name.lower() for name in places]
-        for name in places:
-            if alike.count(name.lower()) > 1:
-                raise refuse("ambiguous", tree, name)
+        check_apart(places, tree)
         made = Map(relation, tuple(outputs))
         return Named(made, facts_of(made, self.catalog), (("", {name: name for name in places}),))
 
@@ -269,10 +266,7 @@ def _renamed(rows: Named, renamed: tuple[str, ...], node: exp.Expression) -> Nam
     if len(renamed) > len(columns):
         raise refuse("clause", node, "more names than columns")
     names = [*renamed, *list(columns)[len(renamed) :]]
-    alike = [name.lower() for name in names]
-    for name in names:
-        if alike.count(name.lower()) > 1:
-            raise refuse("ambiguous", node, name)
+    check_apart(names, node)
     return replace(rows, scopes=((alias, dict(zip(names, columns.values()))),))
 
 

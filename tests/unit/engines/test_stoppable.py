@@ -33,11 +33,15 @@ def test_a_query_that_is_out_of_time_is_stopped() -> None:
 
 @pytest.mark.skipif(not hasattr(signal, "raise_signal") or os.name == "nt", reason="sends a Unix signal")
 def test_ctrl_c_is_heard_while_a_query_runs() -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background does not have
     began = time.monotonic()
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    with duckdb.connect() as connection, pytest.raises(KeyboardInterrupt):
-        stoppable(lambda: connection.execute(ENDLESS).fetchall(), connection.interrupt, 60)
+    try:
+        with duckdb.connect() as connection, pytest.raises(KeyboardInterrupt):
+            stoppable(lambda: connection.execute(ENDLESS).fetchall(), connection.interrupt, 60)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert time.monotonic() - began < 20
 
 
