@@ -161,6 +161,22 @@ class World:
         plan = annotated(question, self.catalog)
         return plan, emit(plan.limited.root, self.catalog, "duckdb", HASH_KEY)
 
+    def searches(self, text: str) -> list[tuple[AnnotatedPlan, str]]:
+        """Of the questions that find the bounds that this one leaves out, and of it with some of those that may be found."""
+        question = read(text, self.catalog, NOW)
+        assert isinstance(question, Question)
+        plans = [annotated(first, self.catalog) for _, first in question.searches]
+        for share in (0.6, 0.9):  # narrow bounds, and wide ones
+            found = {}
+            for search, _ in question.searches:
+                ends = search.scale.ends
+                high = int(share * (len(ends) - 1))
+                found[search.name] = (ends[len(ends) - 1 - high] if search.scale.signed else ends[0], ends[high])
+            again = read(text, self.catalog, NOW, found)
+            assert isinstance(again, Question)
+            plans.append(annotated(again, self.catalog))
+        return [(plan, emit(plan.limited.root, self.catalog, "duckdb", HASH_KEY)) for plan in plans]
+
     def vectors(self, plan: AnnotatedPlan, sql: str) -> Exact:
         """The exact measures, of the database that the engine holds now."""
         return exact(plan, self.engine.run(sql, timeout_s=60).reveal())

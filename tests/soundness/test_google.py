@@ -8,6 +8,7 @@ import pytest
 
 from obverse.core.errors import Refused
 from obverse.testing.neighbours import family
+from tests.soundness.conftest import World
 from tests.soundness.shapes import Related
 
 BOTH = ("add-remove", "replace")
@@ -67,6 +68,29 @@ def law(neighbours: str, texts: Sequence[str], seed: int) -> int:
 def test_no_unit_moves_what_is_gathered_further_than_claimed(neighbours: str) -> None:
     turn = BOTH.index(neighbours)
     assert law(neighbours, list(questions())[turn::5], 4 + turn) >= 25
+
+
+SEARCHED = ("COUNT(*), SUM(f)", "SUM(g), AVG(-g)", "AVG(f), SUM(d)", "VAR_POP(g)", "AVG(big), SUM(i)", "PERCENTILE_CONT(f, .5)")
+
+
+@pytest.mark.parametrize("unit", ["row", "one", "many", "path"])
+@pytest.mark.parametrize("neighbours", BOTH)
+def test_no_unit_moves_what_bounds_are_found_by_further_than_claimed(neighbours: str, unit: str) -> None:
+    here = World(unit, neighbours)
+    try:
+        plans = []
+        for select in SEARCHED:
+            for key, options in (("", ""), ("s, ", "max_groups_contributed=1"), ("", "max_rows_contributed=1")):
+                grouped = " GROUP BY s" if key else ""
+                plans += here.searches(f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({options}) {key}{select} FROM t{grouped}")
+        reach, pairs = here.reach_of(plans, here.families((2, 3), UNITS))
+        assert len(plans) >= 50
+        assert pairs >= 2 * UNITS
+        for (_, sql), found in zip(plans, reach):
+            assert all(claim.holds() for claim in found), f"{here.label}: {sql}"
+        assert any(claim.ratio > 0.9 for found in reach for claim in found), "nothing came near its claim"
+    finally:
+        here.engine.close()
 
 
 @pytest.mark.soak

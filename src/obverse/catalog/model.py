@@ -49,6 +49,7 @@ class Limits:
     rows: int
     groups: int | None = None
     sums: Mapping[str, Fraction] = field(default_factory=dict)
+    learned: bool = field(default=False, repr=False)  # chosen for a question, not declared
 
     def __post_init__(self) -> None:
         invariant(self.rows >= 1 and (self.groups is None or self.groups >= 1), "a cap is at least one")

@@ -41,6 +41,8 @@ def print_costs(answer: Answer, *, err: bool = False) -> None:
     if any(bar is not None for bars in answer.intervals for bar in bars):
         words = f"{figures.percent(answer.level)} interval: how far the added noise may have moved each number."
         print_fact("Noise", words, err=err)
+    if answer.claim.bias:
+        print_fact("Bias", answer.claim.bias, err=err)
     print_fact("Price", price_words(answer.price), err=err)
     if answer.claim.receipt:
         print_fact("Left", left_words(answer.remaining), err=err)

@@ -84,11 +84,13 @@ def _reaches(measure: Measure, *, squared: bool) -> Fraction:
     return (proven.l2 / proven.linf) ** 2 if squared else proven.l1 / proven.linf
 
 
-def allocate(annotated: AnnotatedPlan, epsilon: Fraction, delta: Fraction, accounting: Accounting) -> CostedPlan:
-    """One price for the whole question.
+def allocate(
+    annotated: AnnotatedPlan, epsilon: Fraction, delta: Fraction, accounting: Accounting, part: Fraction = Fraction(1)
+) -> CostedPlan:
+    """One price for the whole question, of which this plan has `part`: epsilon and delta are told whole.
 
     Claim:   the release of all measures together costs at most epsilon (pure), or the largest rho whose epsilon at delta
-             is at most epsilon (zcdp); discovered keys add delta.
+             is at most epsilon (zcdp), times the part; discovered keys add delta.
     Proof:   let W be the number of shares, so that one is worth e = epsilon / W. A sum i with w_i shares gets noise of scale
              s_i = linf_i / (w_i e). One unit moves the sums by c. Where all w_i are 1, sum |c_i| / linf_i is at most their
              joint norm N, so that their losses |c_i| / s_i add up to at most N e, and W counts N. Else each loses at most
@@ -97,6 +99,7 @@ def allocate(annotated: AnnotatedPlan, epsilon: Fraction, delta: Fraction, accou
              released). For Gaussians the same with squares and rho.
     Assumes: the norms were derived by annotate.
     """
+    invariant(0 < part <= 1, "a part of the price")
     discovered = annotated.limited.setting.discovered
     if discovered and delta < 2 * DELTA_MIN:
         raise Refused(
@@ -106,26 +109,26 @@ def allocate(annotated: AnnotatedPlan, epsilon: Fraction, delta: Fraction, accou
             fix="give --delta 1e-8 (and a delta in [budget]), or declare the column's values in obverse.toml.",
         )
     if accounting == "pure":
-        return _pure(annotated, epsilon, delta if discovered else Fraction(0))
+        return _pure(annotated, epsilon, delta if discovered else Fraction(0), part)
     if delta <= 0:
         raise Refused("bad_parameter", "zcdp accounting prices a question at a delta above 0.", fix="Give --delta 1e-8.")
-    return _concentrated(annotated, epsilon, delta)
+    return _concentrated(annotated, epsilon, delta, part)
 
 
-def _pure(annotated: AnnotatedPlan, epsilon: Fraction, delta: Fraction) -> CostedPlan:
+def _pure(annotated: AnnotatedPlan, epsilon: Fraction, delta: Fraction, part: Fraction) -> CostedPlan:
     shares = shares_of(annotated, squared=False)
-    one = epsilon / shares.total
+    one = part * epsilon / shares.total
     mechanisms = tuple(_laplace(m, annotated, one * w) for m, w in zip(annotated.measures, shares.each))
     threshold = _threshold(annotated, one, delta) if annotated.limited.setting.discovered else None
-    loss: Loss = PureLoss(epsilon) if threshold is None else ApproxLoss(epsilon, delta)
+    loss: Loss = PureLoss(part * epsilon) if threshold is None else ApproxLoss(part * epsilon, delta)
     return CostedPlan(annotated, mechanisms, loss, epsilon, delta, "pure", threshold=threshold)
 
 
-def _concentrated(annotated: AnnotatedPlan, epsilon: Fraction, delta: Fraction) -> CostedPlan:
+def _concentrated(annotated: AnnotatedPlan, epsilon: Fraction, delta: Fraction, part: Fraction) -> CostedPlan:
     shares = shares_of(annotated, squared=True)
     discovered = annotated.limited.setting.discovered
     paid = delta / 2 if discovered else Fraction(0)  # half of delta turns rho into epsilon, the other half hides keys
-    rho = zcdp.rho_for(epsilon, delta - paid)
+    rho = part * zcdp.rho_for(epsilon, delta - paid)
     one = rho / shares.total
     mechanisms = tuple(_gaussian(m, annotated, one * w) for m, w in zip(annotated.measures, shares.each))
     if not discovered:

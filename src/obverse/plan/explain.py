@@ -99,6 +99,7 @@ def canonical_question(question: Question) -> str:
         lines.append(f"having {canonical(question.having)}")
     lines += [f"order {canonical(o.expr)} {'desc' if o.descending else 'asc'} {o.nulls_first}" for o in question.order]
     lines.append(f"limit {question.limit} offset {question.offset}")
+    lines += [f"bounds of {search.name} found by {canonical_question(first)}" for search, first in question.searches]
     return "\n".join(lines)
 
 

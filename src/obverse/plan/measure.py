@@ -16,6 +16,7 @@ from obverse.plan.expressions import Expr, canonical, number_bounds
 
 TERM_BITS = 32  # a term times its row cap stays below 2**32
 GRID_BITS = 30  # resolution of values without a declared grid, relative to their magnitude
+WIDE_BITS = 62  # in place of TERM_BITS where a unit's own sum is only put into a bucket
 EXPONENT_MAX = 960  # a step lies between 2**-960 and 2**960, so that it and its parts are doubles
 WEIGHT_BITS = 30  # precision of a unit's weight
 MAGNITUDE_MIN, MAGNITUDE_MAX = Fraction(1, 2**300), Fraction(2**300)  # so that sums of squares stay finite doubles
@@ -131,7 +132,7 @@ def count_term(expr: Expr | None) -> Term:
     return Term("count", expr, 0 if expr is not None else 1, 1, Fraction(1))
 
 
-def grid_of(expr: Expr, rows: int, *, centred: bool, most: Fraction | None = None) -> Grid:
+def grid_of(expr: Expr, rows: int, *, centred: bool, most: Fraction | None = None, bits: int = TERM_BITS) -> Grid:
     """The finest grid on which a unit's share stays within its bits; the declared one where it fits.
 
     `most` caps the share; else it is that of so many rows. A value beyond `most` counts as that.
@@ -145,8 +146,8 @@ def grid_of(expr: Expr, rows: int, *, centred: bool, most: Fraction | None = Non
         bounds = Interval(min(max(bounds.lo, -most), most), max(min(bounds.hi, most), -most))
         rows = min(rows, max(1, math.ceil(most / bounds.magnitude))) if bounds.magnitude > 0 else 1
     whole = expr.facts.type is Type.INTEGER
-    step = expr.facts.step if expr.facts.step is not None else Fraction(2) ** _default_exponent(bounds)
-    step *= Fraction(2) ** max(0, log2_ceil(max(bounds.magnitude / step, Fraction(1)) * rows) - TERM_BITS + 1)
+    step = expr.facts.step if expr.facts.step is not None else Fraction(2) ** _default_exponent(bounds, bits)
+    step *= Fraction(2) ** max(0, log2_ceil(max(bounds.magnitude / step, Fraction(1)) * rows) - bits + 1)
     if max(step.numerator, step.denominator) > 1 << EXPONENT_MAX:
         step = Fraction(2) ** max(log2_ceil(step), -EXPONENT_MAX)  # the constants that it is printed with are doubles
     if whole:
@@ -178,8 +179,8 @@ def no_bounds() -> Refused:
     )
 
 
-def _default_exponent(bounds: Interval) -> int:
-    return log2_ceil(bounds.magnitude) - GRID_BITS if bounds.magnitude > 0 else 0
+def _default_exponent(bounds: Interval, bits: int) -> int:
+    return log2_ceil(bounds.magnitude) - GRID_BITS - (bits - TERM_BITS) if bounds.magnitude > 0 else 0
 
 
 def _on_grid(x: float | int, factor: float, divisor: float, whole: bool) -> int:
@@ -188,9 +189,11 @@ def _on_grid(x: float | int, factor: float, divisor: float, whole: bool) -> int:
     return round(float(x) * factor / divisor)  # halves to even, as engines cast doubles to integers
 
 
-def sum_term(expr: Expr, rows: int, *, centred: bool = False, most: Fraction | None = None) -> Term:
+def sum_term(
+    expr: Expr, rows: int, *, centred: bool = False, most: Fraction | None = None, bits: int = TERM_BITS
+) -> Term:
     """The argument on its grid; `most` is a cap on the unit's whole sum."""
-    grid = grid_of(expr, rows, centred=centred, most=most)
+    grid = grid_of(expr, rows, centred=centred, most=most, bits=bits)
     return Term("sum", expr, grid.first - grid.centre, grid.last - grid.centre, grid.step, grid)
 
 

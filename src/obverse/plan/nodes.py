@@ -84,6 +84,7 @@ class Fold:
     kind: str
     expr: Expr | None
     rows: int  # the cap on the rows that are meant
+    bits: int = 32  # of a unit's sum, in steps of its grid
 
 
 @dataclass(frozen=True, slots=True)

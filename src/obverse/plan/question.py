@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from obverse.core.errors import Span
 from obverse.core.types import Type, Value
 from obverse.plan.expressions import Expr, canonical
 from obverse.plan.nodes import Key, Relation
+
+if TYPE_CHECKING:
+    from obverse.plan.searched import Search
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ class Question:
     least_units: int = 1  # a discovered key of fewer units is never told
     epsilon: Fraction | None = None  # the price, where the question says it
     delta: Fraction | None = None
+    searches: tuple[tuple[Search, Question], ...] = ()  # for bounds that are found first; until then the widest stand here
 
     @property
     def listing(self) -> bool:

@@ -11,6 +11,7 @@ from obverse.core.units import Neighbours
 from obverse.plan.expressions import Expr, refs
 from obverse.plan.facts import Facts
 from obverse.plan.nodes import Filter, Join, Map, Mark, Reduce, Relation, Scan, Trim, Union
+from obverse.plan.question import Question
 from obverse.plan.rules.filter import keep
 from obverse.plan.rules.join import join, mark
 from obverse.plan.rules.project import project, trim
@@ -59,6 +60,12 @@ def unused(name: str, taken: Container[str]) -> str:
 
 def reads(*exprs: Expr) -> frozenset[str]:
     return frozenset(ref.name for expr in exprs for ref in refs(expr))
+
+
+def pruned(question: Question) -> Question:
+    """The question over the columns that its keys and aggregates read."""
+    exprs = [key.expr for key in question.keys] + [e for a in question.aggregates for e in a.arguments]
+    return replace(question, relation=prune(question.relation, reads(*exprs)))
 
 
 def prune(relation: Relation, needed: Iterable[str]) -> Relation:

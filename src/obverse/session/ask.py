@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from obverse.core.engine import Engine
-from obverse.core.errors import Failed, LedgerError
+from obverse.core.errors import Failed, LedgerError, invariant
 from obverse.core.ledger import Caps, Fingerprint, Ledger, Receipt, Scope, Stored
 from obverse.core.loss import Loss
 from obverse.core.rng import Rng
@@ -16,6 +16,7 @@ from obverse.plan.randomize import randomize
 from obverse.plan.verify import verify
 
 TIMEOUT_S = 600.0
+Earlier = list[tuple[CostedPlan, Finished]]
 Door = Callable[..., tuple[bytes, bool]]  # `ask`, or what obverse.testing puts in its place over synthetic tables
 
 
@@ -26,6 +27,8 @@ class Asked:
     costed: CostedPlan
     sql: str
     seal: Callable[[Finished, Receipt], bytes]
+    first: tuple[Asked, ...] = ()  # asked before it, of whose answers ...
+    then: Callable[[Earlier], Asked] | None = None  # ... this question follows, at the same price
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +56,26 @@ def ask(
     started: Callable[[Receipt], None] = lambda receipt: None,
 ) -> tuple[bytes, bool]:
     """The bytes of the answer, and whether they came from store. Several questions are one debit and one answer."""
-    for question in questions:
-        verify(question.costed)
-    return charged(questions, debit, engine=engine, ledger=ledger, rng=rng, join=join, started=started)
+    verified = tuple(_verified(question) for question in questions)
+    return charged(verified, debit, engine=engine, ledger=ledger, rng=rng, join=join, started=started)
+
+
+def _verified(question: Asked) -> Asked:
+    """The question, whose noise covers its price; what follows from the answers before it is held to the same."""
+    for one in (*question.first, question):
+        verify(one.costed)
+    if question.then is None:
+        return question
+    follows = question.then
+
+    def then(found: Earlier) -> Asked:
+        made = follows(found)
+        verify(made.costed)
+        invariant(made.costed.loss == question.costed.loss, "a question that follows has the price it was given")
+        invariant(not made.first and made.then is None, "nothing follows twice")
+        return made
+
+    return replace(question, then=then)
 
 
 def charged(
@@ -85,8 +105,9 @@ def charged(
         started(receipt)
         parts = []
         for question in questions:
-            exact = engine.run(question.sql, timeout_s=TIMEOUT_S)
-            parts.append(question.seal(finish(randomize(exact, question.costed, rng), question.costed), receipt))
+            if question.then is not None:
+                question = question.then([(one.costed, _released(one, engine, rng)) for one in question.first])
+            parts.append(question.seal(_released(question, engine, rng), receipt))
         answer = join(parts)
         ledger.settle(receipt, answer)
     except KeyboardInterrupt:
@@ -96,6 +117,11 @@ def charged(
     except Exception:  # whatever it is, it may depend on the data: one constant text, and the charge stays
         raise failed(receipt) from None
     return answer, False
+
+
+def _released(question: Asked, engine: Engine, rng: Rng) -> Finished:
+    exact = engine.run(question.sql, timeout_s=TIMEOUT_S)
+    return finish(randomize(exact, question.costed, rng), question.costed)
 
 
 def failed(receipt: Receipt) -> Failed:

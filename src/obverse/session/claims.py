@@ -73,7 +73,10 @@ def _exception(probability: float) -> str:
 
 def limits_words(costed: CostedPlan) -> str:
     setting = costed.annotated.limited.setting
-    said = [f"of each unit no more than {_trimmed(trim)} kept, chosen at random" for trim in _trims(costed)]
+    said = [
+        f"of each unit no more than {_trimmed(trim)} {'is' if trim.rows == 1 else 'are'} kept, chosen at random"
+        for trim in _trims(costed)
+    ]
     match setting.shape:
         case Shape.ROW:
             said.append("each row is its own unit")
@@ -90,16 +93,17 @@ def limits_words(costed: CostedPlan) -> str:
 def bias_words(costed: CostedPlan) -> str:
     """What bounding may have cost, apart from noise: not part of the interval."""
     setting = costed.annotated.limited.setting
-    said = [f"what a unit has beyond the {_trimmed(trim)} kept is lost" for trim in _trims(costed)]
+    said = [f"what a unit has beyond {_trimmed(trim)} is lost" for trim in _trims(costed)]
     if setting.shape in (Shape.TOTAL, Shape.WEIGHTED) and any(m.summed or m.term.leaves is not None for m in costed.measures):
         said.append(f"units with more than {setting.rows} rows count less than in full")
     said += [f"units with more than {setting.groups} {what} count with fewer, or less in each" for what in _chosen(costed)]
     if costed.threshold is not None:
         seen = costed.threshold.seen_from(costed.level)
         said.append(f"groups of fewer than {seen} units may be left out")
-    said.append("values outside the declared bounds count as the nearest bound")
+    if any(m.term.grid is not None or m.term.kind == "tree" for m in costed.measures):
+        said.append("values outside the declared bounds count as the nearest bound")
     said += [costed.bias] if costed.bias else []
-    return "; ".join([*said, "the noise interval does not include this"])
+    return "; ".join([*said, "the noise interval does not include this"]) if said else ""
 
 
 def _chosen(costed: CostedPlan) -> list[str]:
@@ -121,4 +125,4 @@ def _trims(costed: CostedPlan) -> list[Trim]:
 
 def _trimmed(trim: Trim) -> str:
     what = "group" if isinstance(trim.child, Reduce) else "row"
-    return f"{trim.rows} {what}{' is' if trim.rows == 1 else 's are'}"
+    return f"{trim.rows} {what}{'s' if trim.rows > 1 else ''}"

@@ -15,7 +15,7 @@ from obverse.plan.explain import joint_l1, measures_json, plan_text
 from obverse.plan.learned import Learned
 from obverse.plan.question import PublicQuestion, Question
 from obverse.plan.shown_relation import relation_text
-from obverse.session.planning import Wish, plan
+from obverse.session.planning import SEARCHED, Wish, plan
 
 Priced = Callable[[Loss, Fraction, Fraction], tuple[Price, Remaining]]
 
@@ -58,7 +58,18 @@ def explain_question(
     """Explain a private question: what it would cost, and how wrong it would be."""
     planned = plan(text, question, catalog, wish, learned=learned)
     costed = planned.costed
-    price, remaining = priced(costed.loss, costed.epsilon, costed.delta)
+    price, remaining = priced(planned.loss, costed.epsilon, costed.delta)
     measures = tuple(measures_json(costed))
     joint = up(joint_l1(costed.annotated))
-    return Explained(measures, joint, costed.level, price, remaining, plan_text(costed.annotated), planned.sql)
+    note = searching_words(measures) if planned.first else ""
+    return Explained(measures, joint, costed.level, price, remaining, plan_text(costed.annotated), planned.sql, note)
+
+
+def searching_words(measures: tuple[dict[str, Any], ...]) -> str:
+    """What the error will be, once bounds are found: what is told of the widest holds for others in proportion."""
+    widths = [m["half_width"] / m["linf"] for m in measures if m["half_width"] is not None and m["linf"]]
+    grows = f", and noise reaches about {max(widths):.2g} times as far as one unit then moves a measure" if widths else ""
+    return (
+        f"contribution bounds are left out: they are found first, with {SEARCHED} of the price{grows}; "
+        "what is told above is for the widest bounds"
+    )

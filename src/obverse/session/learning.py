@@ -112,7 +112,7 @@ def load_learned(catalog: Catalog) -> dict[str, Learned]:
 
 def with_defaults(catalog: Catalog, learned: Mapping[str, Learned]) -> Catalog:
     """Caps for units' own aggregates in subqueries, before a question is known."""
-    return _with(catalog, {name: Limits(int(found.rows.best(DEFAULT_NOISE))) for name, found in learned.items()})
+    return _with(catalog, {name: Limits(int(found.rows.best(DEFAULT_NOISE)), learned=True) for name, found in learned.items()})
 
 
 def with_chosen(question: Question, catalog: Catalog, learned: Mapping[str, Learned], draft: CostedPlan) -> Catalog:
@@ -122,7 +122,7 @@ def with_chosen(question: Question, catalog: Catalog, learned: Mapping[str, Lear
     for name in {scan.table for scan in scans(question.relation)} & learned.keys():
         found = learned[name]
         sums = {column: Fraction(histogram.best(per_cap)) for column, histogram in found.sums.items()}
-        chosen[name] = Limits(int(found.rows.best(per_cap, *kinds_of(question))), sums=sums)
+        chosen[name] = Limits(int(found.rows.best(per_cap, *kinds_of(question))), sums=sums, learned=True)
     return _with(catalog, chosen)
 
 

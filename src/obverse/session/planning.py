@@ -6,7 +6,7 @@ import datetime as dt
 import hashlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -15,6 +15,7 @@ from obverse.catalog import parameters
 from obverse.catalog.model import Catalog
 from obverse.core.errors import Refused
 from obverse.core.ledger import Fingerprint
+from obverse.core.loss import Composed, Loss
 from obverse.core.numbers import exact
 from obverse.mechanisms.base import Additive
 from obverse.plan.allocate import LEVEL, CostedPlan, allocate
@@ -29,8 +30,10 @@ from obverse.plan.series import series
 from obverse.plan.verify import verify
 from obverse.session.learning import bias_words, with_chosen
 from obverse.sql.resolve import resolve
+from obverse.sql.searching import Found
 
 Number = int | float | Fraction
+SEARCHED = Fraction(1, 4)  # of the price, for bounds that are to be found
 CONFIDENCE = 0.01, 1 - 1e-9  # between them every interval can be computed
 
 
@@ -48,16 +51,26 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A private question, costed and printed."""
+    """A private question, costed and printed; `first` are those that find its bounds."""
 
     text: str
     question: Question
     costed: CostedPlan
     sql: str
+    first: tuple[Planned, ...] = ()
+    narrowed: Callable[[Found], Planned] | None = None  # itself, once they are found
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        return (*(one.costed.loss for one in self.first), self.costed.loss)
+
+    @property
+    def loss(self) -> Loss:
+        return Composed(self.losses) if self.first else self.costed.loss
 
 
-def read(text: str, catalog: Catalog, now: dt.datetime) -> Question | PublicQuestion:
-    return resolve(text, catalog, now)
+def read(text: str, catalog: Catalog, now: dt.datetime, found: Found | None = None) -> Question | PublicQuestion:
+    return resolve(text, catalog, now, found)
 
 
 def annotated(question: Question, catalog: Catalog) -> AnnotatedPlan:
@@ -75,24 +88,69 @@ def plan(
             catalog = with_chosen(question, catalog, learned, draft)
             question = _again(text, question, catalog)
             bias = bias_words(question, catalog, learned)
-        known = annotated(question, catalog)
-        costed = price(known, catalog, wish)
-        costed = replace(costed, bias="; ".join(said for said in (costed.bias, bias) if said))
-        verify(costed)
-        return Planned(text, question, costed, emit(known.limited.root, catalog, catalog.engine.get("kind", "duckdb"), key))
+        if question.searches:
+            return _searching(text, question, catalog, wish, key, bias)
+        return _planned(text, question, catalog, wish, key, bias)
     except Refused as refused:
         refused.located(text)
         raise
 
 
-def _again(text: str, question: Question, catalog: Catalog) -> Question:
-    """The question read under the caps that were chosen for it, which its facts then know."""
-    found = read(text, catalog, dt.datetime.fromisoformat(question.now) if question.now else dt.datetime(1970, 1, 1))
-    return found if isinstance(found, Question) else question
+def _planned(
+    text: str, question: Question, catalog: Catalog, wish: Wish, key: str, bias: str, part: Fraction = Fraction(1)
+) -> Planned:
+    known = annotated(question, catalog)
+    costed = price(known, catalog, wish, part)
+    costed = replace(costed, bias="; ".join(said for said in (costed.bias, bias) if said))
+    verify(costed)
+    return Planned(text, question, costed, emit(known.limited.root, catalog, catalog.engine.get("kind", "duckdb"), key))
 
 
-def price(known: AnnotatedPlan, catalog: Catalog, wish: Wish) -> CostedPlan:
-    """The plan with noise, by epsilon or by error."""
+def _searching(text: str, question: Question, catalog: Catalog, wish: Wish, key: str, bias: str) -> Planned:
+    """The question with the widest bounds, and those that find narrower ones for it.
+
+    Claim:   all of them together cost what is wished.
+    Proof:   adaptive composition. The searches have parts of the price that add up to SEARCHED, the question has the rest,
+             whatever bounds are found: epsilon, or rho, is split by these parts. Where keys are discovered under zcdp, half
+             of delta hides them, and all rho is what epsilon allows at the other half.
+    Assumes: the door holds the question that follows to the loss that was planned.
+    """
+    if wish.within is not None or wish.above is not None:
+        raise Refused(
+            "error_depends_on_data",
+            "bounds are left out here, and the error depends on those that are found.",
+            fix="write contribution bounds, or price by epsilon.",
+        )
+    widest = _planned(text, question, catalog, wish, key, bias, 1 - SEARCHED)
+    costed = widest.costed
+    halved = catalog.accounting == "zcdp" and costed.threshold is not None
+    price = replace(wish, epsilon=costed.epsilon, delta=costed.delta / 2 if halved else wish.delta)
+    part = SEARCHED / len(question.searches)
+    first = tuple(_planned(text, one, catalog, price, key, "", part) for _, one in question.searches)
+
+    def narrowed(found: Found) -> Planned:
+        again = _again(text, question, catalog, found)
+        said = "; ".join(words for words in (bias, found_words(question, found)) if words)
+        return _planned(text, again, catalog, wish, key, said, 1 - SEARCHED)
+
+    return replace(widest, first=first, narrowed=narrowed)
+
+
+def found_words(question: Question, found: Found) -> str:
+    """What was found, and with what."""
+    told = [f"[{found[s.name][0]:,g}, {found[s.name][1]:,g}] for {s.spoken}" for s, _ in question.searches]
+    return f"bounds were found privately with {SEARCHED} of the price: {', '.join(told)}; what lies beyond them is clipped"
+
+
+def _again(text: str, question: Question, catalog: Catalog, found: Found | None = None) -> Question:
+    """The question read under the caps, or with the bounds, that were chosen for it, which its facts then know."""
+    now = dt.datetime.fromisoformat(question.now) if question.now else dt.datetime(1970, 1, 1)
+    again = read(text, catalog, now, found)
+    return again if isinstance(again, Question) else question
+
+
+def price(known: AnnotatedPlan, catalog: Catalog, wish: Wish, part: Fraction = Fraction(1)) -> CostedPlan:
+    """The plan with noise, by epsilon or by error; a part of the price is by epsilon."""
     wish = said(known.limited.question, wish)
     if wish.epsilon is not None and wish.within is not None:
         raise Refused("bad_parameter", "a question is priced by epsilon or by error, not both.", fix="Give one of them.")
@@ -108,7 +166,7 @@ def price(known: AnnotatedPlan, catalog: Catalog, wish: Wish) -> CostedPlan:
         return series(known, epsilon, catalog.accounting, exact(wish.above), wish.first, wish.confidence)
     if wish.within is None:
         epsilon = parameters.epsilon(wish.epsilon) if wish.epsilon is not None else catalog.epsilon
-        return replace(allocate(known, epsilon, delta, catalog.accounting), level=wish.confidence)
+        return replace(allocate(known, epsilon, delta, catalog.accounting, part), level=wish.confidence)
     width = parameters.positive(wish.within, "within")
     _data_free_error(known)
 

@@ -29,12 +29,13 @@ from obverse.plan.explain import plan_text
 from obverse.plan.finish import Finished
 from obverse.plan.public import emit_public
 from obverse.plan.question import PublicQuestion
-from obverse.session.ask import TIMEOUT_S, Asked, Debit, Door, ask
+from obverse.session.ask import TIMEOUT_S, Asked, Debit, Door, Earlier, ask
 from obverse.session.asker import asker
 from obverse.session.claims import claim_of
 from obverse.session.explained import Explained, explain_public, explain_question
 from obverse.session.learning import load_learned, with_defaults
 from obverse.session.listing import listed_keys
+from obverse.session.narrowing import bounds_from
 from obverse.session.opening import Project, check_public, load_project, open_ledger
 from obverse.session.planning import Number, Planned, Wish, fingerprint, plan, read
 from obverse.session.purse import Purse, no_private_table
@@ -108,7 +109,7 @@ class Session:
             return listed_keys(question, self.catalog, self._nothing())
         wish = Wish(epsilon, delta, within, confidence, above, first)
         planned = plan(sql, question, self.catalog, wish, self._key(), self.learned)
-        loss = planned.costed.loss
+        loss = planned.loss
         sealed: list[tuple[Answer, bytes]] = []
         stored, again = self._door(
             (self._asked(planned, sealed=sealed),), self._debit((planned,), loss, key), engine=self.engine, ledger=self.ledger,
@@ -148,11 +149,12 @@ class Session:
 
     def batch_loss(self, planned: Sequence[Planned], delta: Fraction) -> Loss:
         """The batch as one loss: tight (epsilon, delta) where losses are pure, rho added where they are concentrated."""
-        together = Composed(tuple(p.costed.loss for p in planned))
+        losses = [loss for p in planned for loss in p.losses]
+        together = Composed(tuple(losses))
         discovering = any(p.costed.threshold is not None for p in planned)  # which spends all of its delta by itself
         if self.catalog.accounting == "zcdp" or delta == 0 or len(planned) == 1 or discovering:
             return together
-        found = certain([p.costed.loss for p in planned], delta)
+        found = certain(losses, delta)
         plainly = budgets.count(together, "pure").amount
         return found if found.epsilon <= plainly * WORTHWHILE else together
 
@@ -205,14 +207,26 @@ class Session:
         self.ledger.record_catalog(self._facts)
         return Debit(self._scope, loss, mark, question, key, self.purse.caps(), note, about)
 
-    def _asked(
-        self, planned: Planned, batch: Loss | None = None, sealed: list[tuple[Answer, bytes]] | None = None
-    ) -> Asked:
+    def _asked(self, planned: Planned, batch: Loss | None = None, sealed: list[tuple[Answer, bytes]] | None = None) -> Asked:
         """The question ready for the door; in a batch its price is that of the whole batch. `sealed` gets what was made."""
+        asked = self._sealed(planned, planned.loss, batch, sealed)
+        if planned.narrowed is None:
+            return asked
+        first = tuple(self._sealed(one, planned.loss, batch) for one in planned.first)
+        narrowed = planned.narrowed
+
+        def then(found: Earlier) -> Asked:
+            return self._sealed(narrowed(bounds_from(planned, found)), planned.loss, batch, sealed)
+
+        return replace(asked, first=first, then=then)
+
+    def _sealed(
+        self, planned: Planned, whole: Loss, batch: Loss | None, sealed: list[tuple[Answer, bytes]] | None = None
+    ) -> Asked:
         costed = planned.costed
 
         def seal(finished: Finished, receipt: Receipt) -> bytes:
-            loss, charged, what = costed.loss, Budget(costed.epsilon, costed.delta), "this question"
+            loss, charged, what = whole, Budget(costed.epsilon, costed.delta), "this question"
             if batch is not None:
                 charge = budgets.count(batch, self.catalog.accounting)
                 loss, what = batch, "the batch"

@@ -4,6 +4,7 @@ By groups (max_groups_contributed, one unless given): a unit's rows are gathered
 have are chosen by the question's keyed hash; its COUNT, SUM or AVG in each is clamped to contribution_bounds_per_group, and
 the clamped ones are added up, or averaged, over units. PERCENTILE_CONT, VAR_POP and STDDEV_POP go by rows, in the same
 groups. By rows (max_rows_contributed): as many of a unit's rows as it may have are chosen, and aggregates go by rows.
+Bounds that are left out are found privately first: `searching`.
 """
 
 from __future__ import annotations
@@ -11,22 +12,23 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from obverse.catalog.model import Catalog
+from obverse.catalog.model import Catalog, Limits
 from obverse.core.errors import Refused, Span
 from obverse.core.types import Value
 from obverse.plan.expressions import Expr, Ref, canonical, domain, key_named, literal
 from obverse.plan.functions import call
 from obverse.plan.limit import not_learned
 from obverse.plan.measure import bounded
-from obverse.plan.nodes import Filter, Fold, Key, Mark, Reduce, Relation, Trim
+from obverse.plan.nodes import Filter, Fold, Key, Mark, Reduce, Relation, Trim, scans
 from obverse.plan.question import AggregateCall, Question
-from obverse.plan.relations import facts_of, names, unit_key, unused
+from obverse.plan.relations import facts_of, names, pruned, unit_key, unused
 from obverse.plan.rules.reduce import fold_facts
 from obverse.sql.google import PER_GROUP, PER_ROW, Clause, Contribution
 from obverse.sql.google_tokens import bad
 from obverse.sql.named import Named
 from obverse.sql.own_values import alone, clamped, far_out, known_bounds, rows_to_reach
 from obverse.sql.relations import filler
+from obverse.sql.searching import Found, Searching
 
 BY_GROUP = ("count", "sum", "avg")
 BY_ROW = ("quantile_cont", "var_pop", "stddev_pop")
@@ -37,8 +39,11 @@ MEAN_ROWS = 64  # for the grid of a mean, which no number of rows bounds
 class Gathered:
     """The clause over one question: its aggregates one by one, and then its relation and keys."""
 
-    def __init__(self, clause: Clause, rows: Named, catalog: Catalog) -> None:
+    def __init__(self, clause: Clause, rows: Named, catalog: Catalog, found: Found) -> None:
         self.clause, self.catalog = clause, catalog
+        self.searching = Searching(found)
+        limits = [catalog.tables[scan.table].limits for scan in scans(rows.relation)]
+        self.learned = any(isinstance(limit, Limits) and limit.learned for limit in limits)
         self.stability = rows.stability
         self.folds: list[Fold] = []
         self.used: set[int] = set()
@@ -133,6 +138,8 @@ class Gathered:
             raise bad(f"{what}.", f"leave {bounds.name} out, or write {PER_ROW}.", bounds.span)
         if made.function == "count" or made.argument is None:
             return made
+        if bounds is None and made.argument.facts.type.numeric:
+            bounds = self.searching.by_row(made, made.argument)
         value = made.argument if bounds is None else clamped(made.argument, bounds)
         if known_bounds(value) is None:
             raise _no_bounds(made, PER_ROW)
@@ -145,6 +152,9 @@ class Gathered:
                 raise bad("COUNT has no values to be bounded by row.", f"write {PER_GROUP}.", bounds.span)
             value = clamped(value, bounds)
             bounds = None
+        elif bounds is None and (made.function == "count" or (value is not None and value.facts.type.numeric)):
+            keyed, learned = self.stability.keyed, self.learned
+            bounds = self.searching.by_group(made, value, self._rows(made.function), keyed=keyed, learned=learned)
         whole = bounds is None or all(float(end).is_integer() for end in (bounds.lo, bounds.hi))
         if bounds is not None and made.function == "count" and not whole:
             raise bad("COUNT takes whole numbers as its bounds.", "write (0, 5).", bounds.span)
@@ -167,12 +177,13 @@ class Gathered:
             return value
         return call("clamp", value, literal(-far), literal(far))
 
+    def _rows(self, kind: str) -> int:
+        return min(self.cap, MEAN_ROWS) if kind == "avg" else self.cap
+
     def _fold(self, kind: str, value: Expr | None, bounds: Contribution | None) -> Expr:
         """The unit's own aggregate in a group; the same one twice is one column."""
-        rows = self.cap
-        if kind == "avg":
-            rows = min(rows, MEAN_ROWS)
-        elif kind == "sum" and bounds is not None and value is not None:
+        rows = self._rows(kind)
+        if kind == "sum" and bounds is not None and value is not None:
             rows = min(rows, rows_to_reach(bounded(value), bounds))
         if kind == "count" and value is not None and not value.facts.nullable:
             value = None
@@ -184,16 +195,25 @@ class Gathered:
         self.folds.append(made)
         return Ref(made.name, fold_facts(made, always_there=True))
 
-    def _units(self, made: AggregateCall) -> AggregateCall:
+    def _units(self, made: AggregateCall, folds: list[Fold]) -> AggregateCall:
         """The number of units: of rows, each of which is one; or of those in which the key is not NULL."""
         if made.argument is None or not made.argument.facts.nullable:
             return replace(made, function="count", argument=None)
-        there = Fold(f"fold{len(self.folds)}", "count", made.argument, 1)
-        self.folds.append(there)
+        there = Fold(f"fold{len(folds)}", "count", made.argument, 1)
+        folds.append(there)
         return replace(made, function="sum", argument=Ref(there.name, fold_facts(there, always_there=True)))
 
     def question(self, asked: Question) -> Question:
-        """The question over what is gathered; its keys and aggregates are those that were made here."""
+        """The question over what is gathered, with the searches for its bounds."""
+        made = self._gathered(asked, self.folds)
+        if not self.searching.searches:
+            return made
+        rows = self._gathered(asked, self.searching.folds)
+        first = [(s, s.question(rows.relation, rows.groups)) for s in self.searching.searches.values()]
+        return replace(made, searches=tuple((s, pruned(q)) for s, q in first))
+
+    def _gathered(self, asked: Question, folds: list[Fold]) -> Question:
+        """The question over a unit's own aggregates; its keys and aggregates are those that were made here."""
         self._check(asked)
         clause = self.clause
         keys = tuple((f"key{n}", key.expr) for n, key in enumerate(asked.keys))
@@ -204,8 +224,8 @@ class Gathered:
             return replace(made, relation=Trim(asked.relation, clause.max_rows_contributed or 1))
         if "row" in self.went:
             return replace(made, relation=self._chosen(asked.relation, keys), groups=self.groups)
-        calls = tuple(self._units(a) if a.function == UNITS else a for a in asked.aggregates)
-        relation: Relation = Reduce(asked.relation, keys, tuple(self.folds))
+        calls = tuple(self._units(a, folds) if a.function == UNITS else a for a in asked.aggregates)
+        relation: Relation = Reduce(asked.relation, keys, tuple(folds))
         facts = facts_of(relation, self.catalog).columns
         if keys:
             relation = Trim(relation, self.groups)

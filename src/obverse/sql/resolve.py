@@ -15,7 +15,7 @@ from obverse.plan.aggregates import BY_NAME
 from obverse.plan.expressions import ColumnFacts, Expr, Ref, canonical, domain, key_named, refs
 from obverse.plan.nodes import Cells, Key
 from obverse.plan.question import AggregateCall, Order, Output, PublicQuestion, Question
-from obverse.plan.relations import prune, reads, unit_key
+from obverse.plan.relations import pruned, unit_key
 from obverse.sql.aggregates import aggregate_of, is_aggregate
 from obverse.sql.gathered import Gathered
 from obverse.sql.google import Clause, read_clause
@@ -28,6 +28,7 @@ from obverse.sql.parse import check_parts, parse, refuse, span_of
 from obverse.sql.public import resolve_public
 from obverse.sql.relations import Relations
 from obverse.sql.scalars import Clock, Scalars
+from obverse.sql.searching import Found
 
 CELLS_MAX = 1 << 20
 CELLS_OF_A_KEY_MAX = 1 << 12  # public cells of each discovered key
@@ -35,8 +36,8 @@ CHOSEN = ("mode", "min", "max", "percentile_disc", "quantile_disc")  # of which 
 COUNT_MAX, SUM_MAX = 1 << 40, 1 << 61
 
 
-def resolve(text: str, catalog: Catalog, now: dt.datetime) -> Question | PublicQuestion:
-    """The question that the text asks, over the catalog's tables."""
+def resolve(text: str, catalog: Catalog, now: dt.datetime, found: Found | None = None) -> Question | PublicQuestion:
+    """The question that the text asks, over the catalog's tables; `found` are bounds that it leaves out."""
     try:
         clause, plain = read_clause(text)
         tree = parse(plain)
@@ -47,7 +48,7 @@ def resolve(text: str, catalog: Catalog, now: dt.datetime) -> Question | PublicQ
             raise bad("nothing here is private, so WITH DIFFERENTIAL_PRIVACY has no meaning.", "leave it out.", clause.span)
         if rows.public:
             return resolve_public(tree, rows, clock)
-        return _Private(tree, catalog, rows, relations, clause).question()
+        return _Private(tree, catalog, rows, relations, clause, found or {}).question()
     except Refused as refused:
         refused.located(text)
         raise
@@ -66,10 +67,10 @@ class _Private:
     """A question about private rows, resolved clause by clause."""
 
     def __init__(
-        self, tree: exp.Select, catalog: Catalog, rows: Named, relations: Relations, clause: Clause | None = None
+        self, tree: exp.Select, catalog: Catalog, rows: Named, relations: Relations, clause: Clause | None, found: Found
     ) -> None:
         self.tree, self.catalog, self.clock = tree, catalog, relations.clock
-        self.gathered = None if clause is None else Gathered(clause, rows, catalog)
+        self.gathered = None if clause is None else Gathered(clause, rows, catalog, found)
         self.look_up = LookUp(relations, rows)
         self.keys: list[Key] = []
         self.sets: tuple[tuple[int, ...], ...] = ()
@@ -211,12 +212,6 @@ class _Private:
             ]
             expr = named[0].expr if named else self.post(inner)
         return Order(expr, bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
-
-
-def pruned(question: Question) -> Question:
-    """The question over the columns that its keys and aggregates read."""
-    exprs = [key.expr for key in question.keys] + [e for a in question.aggregates for e in a.arguments]
-    return replace(question, relation=prune(question.relation, reads(*exprs)))
 
 
 def aggregate_facts(made: AggregateCall) -> ColumnFacts:

@@ -231,7 +231,8 @@ CLAUSES = (
     " or max_rows_contributed, privacy_unit_column, group_selection_strategy, min_privacy_units_per_group; each at most what"
     " the project allows",
     "under it COUNT, SUM, AVG(x, contribution_bounds_per_group => (lo, hi)): each unit's own in each group is clamped, then"
-    " added up or averaged over units; bounds left out are those declared, or learned, for the column, times the unit's rows",
+    " added up or averaged over units; bounds that are left out are found privately first, with a quarter of the price,"
+    " unless limits on them were declared or learned",
     "under it PERCENTILE_CONT, VAR_POP, STDDEV_POP(x, contribution_bounds_per_row => (lo, hi)), each row clamped, in a question"
     " of their own; with max_rows_contributed every aggregate goes by rows",
     "under it groups are discovered, also of declared values, and told if they have min_privacy_units_per_group units at least"

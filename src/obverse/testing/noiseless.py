@@ -126,7 +126,10 @@ def _without_noise(question: Asked, catalog: Catalog, counted: Callable[[Annotat
     threshold: Any = None if costed.threshold is None else Identity(costed.threshold.least)
     mechanisms = tuple(Identity() for _ in annotated.measures)
     bare = replace(costed, annotated=annotated, mechanisms=mechanisms, threshold=threshold)
-    return Asked(bare, sql, _unclaimed(question.seal))
+    first = tuple(_without_noise(one, catalog, counted) for one in question.first)
+    follows = question.then
+    then = None if follows is None else lambda found: _without_noise(follows(found), catalog, counted)
+    return Asked(bare, sql, _unclaimed(question.seal), first, then)
 
 
 def _unclaimed(seal: Callable[[Finished, Receipt], bytes]) -> Callable[[Finished, Receipt], bytes]:

@@ -89,7 +89,7 @@ def sum_type(argument: Expr, term: Term) -> Type:
 def fold_range(fold: Fold) -> tuple[Term, int, int]:
     """The integers that a unit's sum is clamped to."""
     assert fold.expr is not None
-    term = sum_term(fold.expr, fold.rows, most=fold.expr.facts.sum_cap)
+    term = sum_term(fold.expr, fold.rows, most=fold.expr.facts.sum_cap, bits=fold.bits)
     low, high = min(0, fold.rows * term.lo), max(0, fold.rows * term.hi)
     if fold.expr.facts.sum_cap is not None:
         cap = max(1, int(fold.expr.facts.sum_cap / term.unit))

@@ -1,0 +1,125 @@
+"""Bounds that are found privately: how many units' own values lie between powers of two, and the bounds that follow.
+
+The counts are a question like any other, with its own noise and part of the price. What is chosen from them is
+post-processing, and any choice is safe: the bounds are enforced, and noise is scaled to them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from obverse.core.bounds import Interval, interval
+from obverse.core.numbers import log2_ceil, up
+from obverse.core.types import Type
+from obverse.plan.expressions import ColumnFacts, Expr, Ref, literal
+from obverse.plan.functions import call
+from obverse.plan.learned import SURE
+from obverse.plan.nodes import Key, Relation
+from obverse.plan.question import AggregateCall, Output, Question
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LEVELS = 60  # powers of two below the largest: values closer to zero are all alike
+COUNT_MAX = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Powers of two up to the largest magnitude. Level n holds magnitudes in (caps[n - 1], caps[n]], level 0 all below."""
+
+    caps: tuple[int | float, ...]
+    signed: bool
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The places of values, those below zero first."""
+        last = len(self.caps) - 1
+        return tuple(range(-last if self.signed else 0, last + 1))
+
+    @property
+    def ends(self) -> tuple[int | float, ...]:
+        """What a bound can be, from the lowest to the highest."""
+        below = tuple(-cap for cap in reversed(self.caps)) if self.signed else ()
+        return (*below, type(self.caps[0])(0), *self.caps)
+
+    def place(self, value: Expr) -> Expr:
+        """The level of a value, below zero for values below it; NULL is level 0."""
+        arms: list[Expr] = [call("is_null", value), literal(0)]
+        for level, cap in reversed(list(enumerate(self.caps[:-1], 1))):
+            arms += [call("gt", value, literal(cap)), literal(level)]
+            if self.signed:
+                arms += [call("lt", value, literal(-cap)), literal(-level)]
+        return call("case", *arms, literal(0))
+
+
+def scale_of(value: Expr, bounds: Interval) -> Scale:
+    """The scale on which a value within the bounds is looked for."""
+    whole = value.facts.type is Type.INTEGER
+    top = log2_ceil(bounds.magnitude) if bounds.magnitude > 0 else 0
+    least = top - LEVELS
+    if value.facts.step is not None and value.facts.step > 0:
+        least = max(least, log2_ceil(value.facts.step))
+    exponents = range(min(max(least, 0) if whole else least, top), top + 1)
+    caps: list[int | float] = [1 << n if whole else 2.0**n for n in exponents]
+    if bounds.magnitude > 0:
+        caps[-1] = math.ceil(bounds.magnitude) if whole else up(bounds.magnitude)
+    return Scale(tuple(caps), bounds.lo < 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """An aggregate whose bounds are to be found, known by `name`, and the value that they will bound."""
+
+    name: str
+    spoken: str
+    value: Expr
+    scale: Scale
+    centred: bool  # its noise grows with the distance of the bounds, not with the larger one
+
+    def question(self, relation: Relation, groups: int | None) -> Question:
+        """How many of the rows, which are units' own, have their value at each level."""
+        place = self.scale.place(self.value)
+        key = Key(f"level of {self.spoken}", place, self.scale.levels, False)
+        units = Ref("agg0", ColumnFacts(Type.INTEGER, nullable=False, bounds=interval(-COUNT_MAX, COUNT_MAX)))
+        outputs = (Output("level", Ref("key0", place.facts)), Output("units", units))
+        return Question(relation, (key,), (AggregateCall("count", None, "COUNT(*)"),), outputs, groups=groups)
+
+    def reach(self, low: float, high: float) -> float:
+        """What noise grows with."""
+        return (high - low) / 2 if self.centred else max(abs(low), abs(high))
+
+
+def chosen(search: Search, units: NDArray[np.float64], deviation: float, noise: float) -> tuple[int | float, int | float]:
+    """The bounds with the least expected error: what is clipped, and `noise` of the whole answer for each 1 that they reach.
+
+    Counts that noise alone makes are taken as nobody; if there are no others, the fullest level counts alone. A sum's bounds
+    lie around zero: moving the nearer one saves no noise.
+    """
+    import numpy as np
+
+    scale = search.scale
+
+    levels = np.array(scale.levels)
+    sizes = 0.75 * np.array([float(scale.caps[abs(level)]) for level in levels]) * np.where(levels < 0, -1.0, 1.0)
+    believed = np.where(units > SURE * deviation, units, 0.0)
+    if not believed.any():
+        believed = np.where(np.arange(len(units)) == int(np.argmax(units)), 1.0, 0.0)
+    if scale.signed:  # what is near zero may lie on either side
+        near = believed[levels == 0] / 2
+        believed = np.concatenate([np.where(levels == 0, near, believed), near])
+        sizes = np.concatenate([sizes, -sizes[levels == 0]])
+    ends = np.array([float(end) for end in scale.ends])
+    above = np.maximum(sizes[None, :] - ends[:, None], 0.0) @ believed
+    below = np.maximum(ends[:, None] - sizes[None, :], 0.0) @ believed
+    lows, highs = ends[:, None], ends[None, :]
+    reach = (highs - lows) / 2 if search.centred else np.maximum(np.abs(lows), np.abs(highs))
+    error = below[:, None] + above[None, :] + noise * reach
+    allowed = lows < highs if search.centred else (lows < highs) & (lows <= 0) & (highs >= 0)
+    error = np.where(allowed, error, np.inf)
+    width = np.where(error == error.min(), highs - lows, np.inf)  # of those that are as good, the narrowest
+    low, high = np.unravel_index(int(np.argmin(width)), width.shape)
+    return scale.ends[low], scale.ends[high]
