@@ -438,6 +438,21 @@ v.clinic = 'Emergency')
 
 SELECT SUM(cost) FROM visits WHERE clinic IN (SELECT clinic FROM clinics WHERE city = 'Northfield')
 
+SELECT g.name, COUNT(*) AS n, AVG(p.age) AS age FROM people p JOIN (VALUES ('F', 'women'), ('M', 'men')) AS g(sex, name)
+ON g.sex = p.sex GROUP BY g.name
+
+SELECT COUNT(*), SUM(w.weight) FROM visits v JOIN (VALUES ('Cardiology', 2.5e0), ('Oncology', 1e1), ('Nowhere', NULL)) AS
+w(clinic, weight) ON w.clinic = v.clinic
+
+SELECT COUNT(*) FROM visits WHERE clinic IN (SELECT c.name FROM UNNEST(['Cardiology', 'Emergency', 'Cardiology']) AS c(name))
+
+WITH mine AS (SELECT 'Cardiology' AS clinic UNION ALL SELECT 'Neurology') SELECT mine.clinic, COUNT(*) AS n FROM visits JOIN
+mine USING (clinic) GROUP BY mine.clinic
+
+SELECT 1 + 1 AS two, 'x' AS x
+
+SELECT MAX(col1), COUNT(DISTINCT col0) FROM (VALUES (1, DATE '2020-02-03'), (2, DATE '2021-01-01'), (2, NULL)) AS v
+
 SELECT COUNT(*) FROM visits v WHERE NOT EXISTS (SELECT 1 FROM clinics c WHERE c.clinic = v.clinic AND c.city = 'Lakeside')
 
 SELECT COUNT(*) FROM visits WHERE clinic NOT IN (SELECT clinic FROM clinics WHERE city LIKE 'L%') AND cost < 50

@@ -141,6 +141,9 @@ FROMS = {
     " v.place = 'a' LEFT JOIN visits w ON w.person = v.person) AS t",
     "public sums": "(SELECT c.beds AS x, v.place AS g FROM visits v JOIN (SELECT place, SUM(beds) AS beds FROM places WHERE"
     " place IS NOT NULL GROUP BY place) AS c ON c.place = v.place) AS t",
+    "listed": "(SELECT c.n AS x, c.name AS g FROM visits v JOIN (VALUES ('a', 'left', 7), ('b', 'right', -3), ('a', 'up', 5))"
+    " AS c(place, name, n) ON c.place = v.place) AS t",
+    "a list": "(SELECT cost AS x, place AS g FROM visits v LEFT JOIN UNNEST(['a', 'b', 'b']) AS c(p) ON c.p = v.place) AS t",
     # What once broke the law: a unit's key that an outer join made NULL, a FULL JOIN of single rows, copies of single rows.
     "per unit of an outer side": "(SELECT COUNT(*) AS x, COUNT(*) > 2 AS g FROM visits a LEFT JOIN visits b ON a.person ="
     " b.person AND a.cost < b.cost GROUP BY a.person, b.person) AS t",
@@ -181,6 +184,8 @@ ROWS = {
     "twice": "(SELECT cost AS x, place AS g FROM t UNION ALL SELECT cost, place FROM t) AS t",
     "twice with public": "(SELECT cost AS x, place AS g FROM t UNION ALL SELECT c.beds, t.place FROM t JOIN places c ON"
     " c.place = t.place) AS t",
+    "listed": "(SELECT c.n AS x, c.name AS g FROM t JOIN (SELECT 'a' AS place, 'left' AS name, 7 AS n UNION ALL SELECT 'b',"
+    " 'right', -3 UNION ALL SELECT 'a', 'up', 5) AS c ON c.place = t.place) AS t",
     "in public": "(SELECT cost AS x, place AS g FROM t WHERE place IN (SELECT place FROM places WHERE beds > 2)) AS t",
     "not in public": "(SELECT cost AS x, place AS g FROM t WHERE place NOT IN (SELECT city FROM places)) AS t",
     "exists public": "(SELECT cost AS x, place AS g FROM t WHERE EXISTS (SELECT 1 FROM places c WHERE c.beds = t.cost)) AS t",

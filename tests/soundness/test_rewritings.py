@@ -110,11 +110,6 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
         "SELECT COUNT(p.person_id) FROM people p JOIN visits v ON p.person_id = v.person_id",
     ),
     (
-        "derived_table",
-        "SELECT COUNT(*) FROM (VALUES ('Cardiology')) AS t(clinic)",
-        "SELECT COUNT(*) FROM clinics WHERE clinic = 'Cardiology'",
-    ),
-    (
         "fanout",
         "SELECT COUNT(*) FROM visits v CROSS JOIN clinics c",
         "SELECT COUNT(*) FROM visits v JOIN clinics c ON c.clinic = v.clinic",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from obverse.core.types import Value
+from obverse.core.types import Type, Value
 from obverse.plan.expressions import Expr
 from obverse.plan.measure import Measure
 
@@ -28,6 +28,14 @@ class Scan:
 
     table: str
     columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Rows that the question writes down: public, since it is."""
+
+    columns: tuple[tuple[str, Type], ...]
+    rows: tuple[tuple[Value, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,14 +209,14 @@ class Aggregate:
         return self.public.count
 
 
-Relation = Scan | Filter | Map | Join | Union | Reduce | Mark | Trim
+Relation = Scan | Listed | Filter | Map | Join | Union | Reduce | Mark | Trim
 Node = Relation | Project | Limit | Aggregate
 
 
 def sides(relation: Relation) -> tuple[Relation, ...]:
     """The relations right below."""
     match relation:
-        case Scan():
+        case Scan() | Listed():
             return ()
         case Filter(child) | Map(child) | Reduce(child) | Trim(child):
             return (child,)

@@ -10,10 +10,11 @@ from obverse.core.errors import invariant
 from obverse.core.units import Neighbours
 from obverse.plan.expressions import Expr, refs
 from obverse.plan.facts import Facts
-from obverse.plan.nodes import Filter, Join, Map, Mark, Reduce, Relation, Scan, Trim, Union
+from obverse.plan.nodes import Filter, Join, Listed, Map, Mark, Reduce, Relation, Scan, Trim, Union
 from obverse.plan.question import Question
 from obverse.plan.rules.filter import keep
 from obverse.plan.rules.join import join, mark
+from obverse.plan.rules.listed import listed
 from obverse.plan.rules.project import project, trim
 from obverse.plan.rules.reduce import reduce
 from obverse.plan.rules.scan import keys_named, scan
@@ -28,6 +29,8 @@ def facts_of(relation: Relation, catalog: Catalog) -> Facts:
             neighbours = Neighbours.ADD_REMOVE if table.public else catalog.neighbours
             alone = sum(not t.public for t in catalog.tables.values()) == 1
             return scan(table, neighbours, columns, keys_named(catalog).get(name, {}), alone=alone)
+        case Listed(listed_columns, listed_rows):
+            return listed(listed_columns, listed_rows)
         case Filter(child, predicate):
             return keep(facts_of(child, catalog), predicate)
         case Map(child, columns_):
@@ -74,6 +77,9 @@ def prune(relation: Relation, needed: Iterable[str]) -> Relation:
     match relation:
         case Scan(table):
             return Scan(table, tuple(sorted(wanted)))
+        case Listed(found, rows_):
+            places = [n for n, (name, _) in enumerate(found) if name in wanted]
+            return Listed(tuple(found[n] for n in places), tuple(tuple(row[n] for n in places) for row in rows_))
         case Filter(child, predicate):
             return Filter(prune(child, wanted | reads(predicate)), predicate)
         case Map(child, columns):
@@ -104,6 +110,8 @@ def names(relation: Relation) -> frozenset[str]:
             return names(child)
         case Map(_, columns_):
             return frozenset(name for name, _ in columns_)
+        case Listed(found):
+            return frozenset(name for name, _ in found)
         case Join(left, right):
             return names(left) | names(right)
         case Union(children):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from obverse.plan.expressions import Expr, canonical
-from obverse.plan.nodes import Filter, Join, Map, Mark, Reduce, Relation, Scan, Trim, Union
+from obverse.plan.nodes import Filter, Join, Listed, Map, Mark, Reduce, Relation, Scan, Trim, Union
 
 
 def relation_text(relation: Relation) -> str:
     match relation:
         case Scan(table):
             return f"scan {table}"
+        case Listed(columns, rows):
+            return f"listed {', '.join(f'{name} {kind.value}' for name, kind in columns)}: {rows!r}"
         case Filter(child, predicate):
             return f"{relation_text(child)}\nfilter {canonical(predicate)}"
         case Map(child, columns):

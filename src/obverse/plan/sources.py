@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from obverse.catalog.model import Catalog, Table
 from obverse.core.bounds import Categories
 from obverse.core.errors import invariant
-from obverse.core.types import Type
+from obverse.core.types import Type, Value
 from obverse.plan import print as printing
 from obverse.plan.dialects.duckdb import DuckDB
 from obverse.plan.expressions import Expr, key_named
 from obverse.plan.measure import bounded
-from obverse.plan.nodes import Filter, Fold, Join, JoinKind, Map, Mark, Reduce, Relation, Scan, Trim, Union
+from obverse.plan.nodes import Filter, Fold, Join, JoinKind, Listed, Map, Mark, Reduce, Relation, Scan, Trim, Union
 from obverse.plan.relations import facts_of, names, unit_key
 from obverse.plan.rules.join import equated
 from obverse.plan.rules.reduce import fold_range, sum_type
@@ -42,6 +42,8 @@ class Sources:
         match relation:
             case Scan() | Filter():
                 return self.filtered(relation)
+            case Listed(columns, rows):
+                return self.written(columns, rows)
             case Map(child, columns):
                 return self.mapped(child, columns)
             case Join():
@@ -86,6 +88,12 @@ class Sources:
         parts += [f"{printing.raw_column(table.columns[c], self.d)} AS r{columns[c]}" for c in bare]
         there = f" WHERE {unit} IS NOT NULL" if unit is not None else ""
         return Source(f"(SELECT {', '.join(parts) or '1 AS one'} FROM {source}{there})", columns, unit is not None)
+
+    def written(self, columns: tuple[tuple[str, Type], ...], rows: tuple[tuple[Value, ...], ...]) -> Source:
+        aliases = named(tuple(name for name, _ in columns))
+        values = [", ".join(self.d.literal(v, kind) for v, (_, kind) in zip(row, columns)) or "1" for row in rows]
+        heads = ", ".join(aliases.values()) or "one"
+        return Source(f"(SELECT * FROM (VALUES {', '.join(f'({row})' for row in values)}) AS v({heads}))", aliases, False)
 
     def mapped(self, child: Relation, columns: tuple[tuple[str, Expr], ...]) -> Source:
         inner = self(child)

@@ -27,8 +27,9 @@ COPIES_MAX = 1000  # partners that one row may have among public rows
 class Joins:
     """Joins resolved one by one, from left to right."""
 
-    def __init__(self, catalog: Catalog, clock: Clock, where: exp.Expression | None) -> None:
+    def __init__(self, catalog: Catalog, clock: Clock, where: exp.Expression | None, *, public_groups: bool) -> None:
         self.catalog, self.clock, self.where = catalog, clock, where
+        self.public_groups = public_groups  # all groups of a public side are told, so that none of its rows need stay alone
 
     def __call__(self, left: Named, right: Named, node: exp.Join) -> Named:
         kind, swapped = self.kind(node)
@@ -43,8 +44,9 @@ class Joins:
         if swapped:
             left, right = right, left
         if left.public and not right.public:
-            if kind is JoinKind.LEFT:
+            if kind is JoinKind.LEFT and not self.public_groups:
                 raise refuse("public_left", node)
+            kind = JoinKind.INNER if kind is JoinKind.LEFT else kind
             left, right = right, left
         joined = self.joined(left, right, kind, on, node)
         found = Named(joined, facts_of(joined, self.catalog), both.scopes)
@@ -172,7 +174,7 @@ def _names(term: Expr) -> str:
 
 
 def check_join_item(node: exp.Join) -> None:
-    """UNNEST and table functions multiply rows."""
+    """Table functions multiply rows."""
     item = node.this
-    if isinstance(item, exp.Unnest) or (isinstance(item, exp.Table) and not isinstance(item.this, exp.Identifier)):
-        raise refuse("fanout", node, function_name(item.this if isinstance(item, exp.Table) else item))
+    if isinstance(item, exp.Table) and not isinstance(item.this, exp.Identifier):
+        raise refuse("fanout", node, function_name(item.this))

@@ -184,5 +184,5 @@ def _all(terms: Sequence[Expr]) -> Expr:
 
 def _reads_outside(node: exp.Expression) -> bool:
     """Whether a subquery names a table alias that it does not define itself."""
-    own = {t.alias_or_name.lower() for t in node.find_all(exp.Table, exp.Subquery)}
+    own = {t.alias_or_name.lower() for t in node.find_all(exp.Table, exp.Subquery, exp.Values, exp.Unnest)}
     return any(c.table and c.table.lower() not in own for c in node.find_all(exp.Column))

@@ -11,7 +11,7 @@ from obverse.core.sensitivity import Stability
 from obverse.plan.expressions import Expr, Ref, key_named, null_of
 from obverse.plan.facts import Facts
 from obverse.plan.functions import call
-from obverse.plan.nodes import Filter, Join, JoinKind, Map, Mark, Reduce, Relation, Scan, Trim, Union
+from obverse.plan.nodes import Filter, Join, JoinKind, Listed, Map, Mark, Reduce, Relation, Scan, Trim, Union
 from obverse.plan.relations import facts_of, names, reads, unit_key
 from obverse.sql.names import by_name, folded
 from obverse.sql.parse import refuse
@@ -112,6 +112,8 @@ def _some_there(relation: Relation, keys: frozenset[str], catalog: Catalog) -> b
         case Scan(name):
             unit = catalog.tables[name].unit
             return unit is not None and unit.column in keys
+        case Listed():
+            return False
         case Filter(child) | Trim(child) | Mark(child):
             return _some_there(child, keys, catalog)
         case Map(child, columns):

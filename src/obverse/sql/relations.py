@@ -22,6 +22,7 @@ from obverse.sql.names import by_name, check_apart, folded, function_name, outpu
 from obverse.sql.parse import refuse
 from obverse.sql.per_unit import PerUnit
 from obverse.sql.scalars import Clock
+from obverse.sql.written import one_row, settled, written
 
 FILLERS: dict[Type, Value] = {
     Type.INTEGER: 0, Type.DOUBLE: 0.0, Type.BOOLEAN: False, Type.TEXT: "", Type.DATE: dt.date(1970, 1, 1),
@@ -56,19 +57,17 @@ class Relations:
             inner = Relations(self.catalog, self.clock, {**inner.known, name: (cte.this, columns, inner)}, self.blocks)
         return inner
 
-    def rows(self, tree: exp.Select) -> Named:
+    def rows(self, tree: exp.Select, *, public_groups: bool = False) -> Named:
         """The rows that the SELECT reads: FROM, its joins, and WHERE."""
-        found = self.joined(tree)
+        found = self.joined(tree, public_groups=public_groups)
         return self.filtered(found, tree.args["where"].this) if tree.args.get("where") else found
 
-    def joined(self, tree: exp.Select) -> Named:
+    def joined(self, tree: exp.Select, *, public_groups: bool = False) -> Named:
         """FROM and its joins, before WHERE, of which a comma takes its equalities."""
         check_clauses(tree)
         source = tree.args.get("from_")
-        if source is None:
-            raise _without_from(tree)
         where = tree.args["where"].this if tree.args.get("where") else None
-        found = self.item(source.this)
+        found = one_row(self.catalog) if source is None else self.item(source.this)
         joins = tree.args.get("joins") or []
         self.blocks[0] += len(joins)
         if self.blocks[0] > BLOCKS_MAX:
@@ -77,7 +76,7 @@ class Relations:
             raise refuse("fanout", tree.args["laterals"][0], "LATERAL")
         if joins:
             found = found.qualified(self.catalog)
-        join = Joins(self.catalog, self.clock, where)
+        join = Joins(self.catalog, self.clock, where, public_groups=public_groups)
         for node in joins:
             check_join_item(node)
             found = join(found, self.item(node.this).qualified(self.catalog), node)
@@ -100,8 +99,8 @@ class Relations:
             alias = folded(node.args["alias"].this) if node.args.get("alias") else "subquery"
             renamed = tuple(folded(c) for c in node.args["alias"].args.get("columns") or ()) if node.args.get("alias") else ()
             return self.derived(node.this, alias, renamed)
-        if isinstance(node, exp.Values | exp.Select):
-            raise refuse("derived_table", node)
+        if isinstance(node, exp.Values | exp.Unnest):
+            return written(node, self.catalog, self.clock)
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             raise refuse("table_function", node, function_name(node.this if isinstance(node, exp.Table) else node))
         return self.table(node)
@@ -185,6 +184,8 @@ class Relations:
                 outputs += rows.all_columns(folded(table) if table is not None else None)
             else:
                 name = folded(node.args["alias"]) if isinstance(node, exp.Alias) else output_name(inner)
+                if not isinstance(node, exp.Alias | exp.Column):  # nobody named it, so that any name will do
+                    name = unused(name, [other for other, _ in outputs])
                 outputs.append((name, look_up.scalars(inner)))
         return self.outputs(look_up.rows.relation, outputs, tree)
 
@@ -192,7 +193,7 @@ class Relations:
         """The relation of the named outputs; a name that stands twice cannot be asked for."""
         places = [name for name, _ in outputs]
         check_apart(places, tree)
-        made = Map(relation, tuple(outputs))
+        made = settled(Map(relation, tuple(outputs)))
         return Named(made, facts_of(made, self.catalog), (("", {name: name for name in places}),))
 
     def distinct(self, rows: Named, tree: exp.Expression) -> Named:
@@ -215,7 +216,7 @@ class Relations:
             raise refuse("unit_lost", tree, f"{tree.key.upper()} of private and public rows")
         left, right = self.aligned(left, right, tree)
         if isinstance(tree, exp.Union):
-            made = Union((left.relation, right.relation))
+            made = settled(Union((left.relation, right.relation)))
             both = Named(made, facts_of(made, self.catalog), left.scopes)
             return self.distinct(both, tree) if tree.args.get("distinct") else both
         if not tree.args.get("distinct"):
@@ -280,12 +281,3 @@ def check_clauses(tree: exp.Select) -> None:
         if value and clause not in ALLOWED_CLAUSES and clause not in ("joins", "laterals", "with_"):
             spoken = {"locks": "FOR UPDATE"}.get(clause, clause.strip("_").upper())
             raise refuse("window" if clause in ("windows", "qualify") else "clause", None, spoken)
-
-
-def _without_from(tree: exp.Select) -> Exception:
-    for node in tree.walk():
-        if isinstance(node, exp.Subquery):
-            return refuse("rows", node, "a table")
-        if isinstance(node, exp.Func) and not isinstance(node, exp.Cast | exp.Case | exp.And | exp.Or):
-            return refuse("function", node, f"{function_name(node)}()")
-    return refuse("no_aggregate", tree)

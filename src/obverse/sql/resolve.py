@@ -43,7 +43,7 @@ def resolve(text: str, catalog: Catalog, now: dt.datetime, found: Found | None =
         tree = parse(plain)
         clock = Clock(now.replace(microsecond=0, tzinfo=None))
         relations = Relations(catalog, clock).within(tree)
-        rows = relations.rows(tree)
+        rows = relations.rows(tree, public_groups=clause is not None and clause.public)
         if rows.public and clause is not None:
             raise bad("nothing here is private, so WITH DIFFERENTIAL_PRIVACY has no meaning.", "leave it out.", clause.span)
         if rows.public:

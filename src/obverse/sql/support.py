@@ -136,9 +136,6 @@ REFUSALS: dict[str, Refusal] = {
     "ambiguous": Refusal(
         "ambiguous_column", "{what} stands for more than one thing.", "two sides have that name.", "write table.column."
     ),
-    "derived_table": Refusal(
-        "unsupported_construct", "this form of FROM is not answered.", "it has no proof here.", "name a declared table."
-    ),
     "fanout": Refusal(
         "unbounded_fanout",
         "{what} multiplies rows.",
@@ -216,6 +213,7 @@ REFUSALS: dict[str, Refusal] = {
 CLAUSES = (
     "SELECT ... FROM tables, WITH, subqueries",
     "JOIN (inner, left, right, full) of private tables on the unit's key, and with public tables on a key of theirs",
+    "VALUES, UNNEST of a list of literals, and SELECT without FROM, as public rows",
     "UNION ALL, UNION, INTERSECT, EXCEPT in FROM, over rows that keep their unit",
     "IN and EXISTS over a public subquery, or over rows of the same unit",
     "GROUP BY the unit's key in a subquery: COUNT, SUM, AVG, MIN, MAX, COUNT(DISTINCT) of each unit, then an aggregate over it",
@@ -236,7 +234,8 @@ CLAUSES = (
     "under it PERCENTILE_CONT, VAR_POP, STDDEV_POP(x, contribution_bounds_per_row => (lo, hi)), each row clamped, in a question"
     " of their own; with max_rows_contributed every aggregate goes by rows",
     "under it groups are discovered, also of declared values, and told if they have min_privacy_units_per_group units at least"
-    " and pass the threshold beyond that; group_selection_strategy = PUBLIC_GROUPS tells all declared values instead",
+    " and pass the threshold beyond that; group_selection_strategy = PUBLIC_GROUPS tells all declared values instead, or all of"
+    " a public table or list on the outer side of a join",
 )
 
 AGGREGATE_NAMES = frozenset(

@@ -105,6 +105,23 @@ def test_public_groups_are_all_told_and_others_are_not(told: Callable[[str], dic
     assert found == {"pen": (3,), "pencil": (4,), "book": (0,)}
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "professors RIGHT OUTER JOIN (SELECT DISTINCT item FROM UNNEST(['pen', 'pencil', 'book']) AS item) AS k USING (item)",
+        "(VALUES ('pen'), ('pencil'), ('book')) AS k(item) LEFT JOIN professors USING (item)",
+        "professors p RIGHT JOIN (SELECT 'pen' AS item UNION ALL SELECT 'pencil' UNION ALL SELECT 'book') AS k ON k.item ="
+        " p.item",
+    ],
+)
+def test_public_groups_are_those_of_a_public_side(rows: str, told: Callable[[str], dict[Any, Any]]) -> None:
+    options = "max_groups_contributed=2, group_selection_strategy=PUBLIC_GROUPS"
+    key = "k.item" if " p " in rows else "item"
+    assert told(head(options) + f"{key}, COUNT(*) FROM {rows} GROUP BY {key}") == {"pen": (3,), "pencil": (4,), "book": (0,)}
+    with pytest.raises(Refused):
+        told(f"SELECT {key}, COUNT(*) FROM {rows} GROUP BY {key}")
+
+
 def test_groups_of_few_units_are_never_told(told: Callable[[str], dict[Any, Any]]) -> None:
     for least, kept in ((1, {"pen", "pencil", "scissors"}), (2, {"pen", "pencil"}), (3, {"pencil"}), (4, set())):
         options = f"max_groups_contributed=2, min_privacy_units_per_group={least}"

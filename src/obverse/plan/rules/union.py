@@ -15,7 +15,8 @@ from obverse.plan.functions.base import any_null, join_all, tainted
 def union(children: tuple[Facts, ...]) -> Facts:
     """Facts of all rows.
 
-    Claim:   values lie in the join of the children's bounds; a unit has the rows that it has in all of them.
+    Claim:   values lie in the join of the children's bounds; a unit has the rows that it has in all of them, and a public
+             value those that it has in all of them.
     Proof:   a row of the union is a row of one child, with the same unit.
     Assumes: columns have the same names and types, and all children are private or all public.
     """
@@ -30,6 +31,7 @@ def union(children: tuple[Facts, ...]) -> Facts:
 def _column(facts: tuple[ColumnFacts, ...]) -> ColumnFacts:
     invariant(len({f.type for f in facts}) == 1, "columns of a union have one type")
     kind = facts[0].type
+    copies = [f.copies for f in facts if f.copies is not None]
     names, steps = {f.names for f in facts}, {f.step for f in facts}
     return replace(
         facts[0],
@@ -38,7 +40,7 @@ def _column(facts: tuple[ColumnFacts, ...]) -> ColumnFacts:
         step=steps.pop() if len(steps) == 1 else None,
         identifies=tainted(facts),
         names=names.pop() if len(names) == 1 else "",
-        copies=None,
+        copies=sum(copies) if len(copies) == len(facts) else None,
         sum_cap=None,
     )
 
