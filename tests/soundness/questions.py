@@ -451,6 +451,13 @@ mine USING (clinic) GROUP BY mine.clinic
 
 SELECT 1 + 1 AS two, 'x' AS x
 
+SELECT COUNT(*) FROM visits WHERE clinic = ANY(['Cardiology', 'Emergency']) AND clinic <> ALL(['Emergency', 'Neurology'])
+
+SELECT COUNT(*) FROM people WHERE person_id = ANY(SELECT person_id FROM visits WHERE cost > 1000)
+
+SELECT sex, hiv, GROUPING(sex, hiv) AS which, GROUPING(sex), COUNT(*) AS n FROM people GROUP BY CUBE (sex, hiv) HAVING
+GROUPING(hiv) = 1 ORDER BY which, sex
+
 SELECT MAX(col1), COUNT(DISTINCT col0) FROM (VALUES (1, DATE '2020-02-03'), (2, DATE '2021-01-01'), (2, NULL)) AS v
 
 SELECT COUNT(*) FROM visits v WHERE NOT EXISTS (SELECT 1 FROM clinics c WHERE c.clinic = v.clinic AND c.city = 'Lakeside')

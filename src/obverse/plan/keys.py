@@ -33,9 +33,11 @@ def key_columns(root: Aggregate, released: Released) -> dict[str, Column]:
     for n, key in enumerate(root.child.keys):
         if key.domain is None:
             known[f"key{n}"] = _discovered(released.keys[found], key, cells)
+            known[f"left_out{n}"] = Column(np.zeros_like(within), np.zeros(len(within), dtype=bool))
             found += 1
         else:
             known[f"key{n}"] = _public(public, listed, within)
+            known[f"left_out{n}"] = _left_out(public, listed, within)
             listed += 1
     return known
 
@@ -55,6 +57,15 @@ def _public(public: Cells, place: int, within: NDArray[np.intp]) -> Column:
     values[:-1] = list(key.listed)
     values[-1] = FILLERS.get(key.expr.facts.type)
     return Column(values[index][within], (index == len(key.listed))[within])
+
+
+def _left_out(public: Cells, place: int, within: NDArray[np.intp]) -> Column:
+    """1 in grouping sets that the key is not part of, else 0: what GROUPING tells."""
+    import numpy as np
+
+    sizes = [public.size(chosen) for chosen in public.sets]
+    values = np.repeat(np.array([place not in chosen for chosen in public.sets], dtype=np.int64), sizes)
+    return Column(values[within], np.zeros(len(within), dtype=bool))
 
 
 def _discovered(values: NDArray[Any], key: Key, cells: int) -> Column:

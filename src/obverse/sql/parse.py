@@ -72,7 +72,26 @@ def _select(tree: exp.Expression, text: str) -> exp.Select:
     if not isinstance(tree, exp.Select):
         word = FIRST_WORD.match(text)
         raise refuse("statement", tree, word.group(1).upper() if word else "this")
+    for node in list(tree.find_all(exp.EQ, exp.NEQ)):
+        _as_membership(node)
     return tree
+
+
+def _as_membership(node: exp.EQ | exp.NEQ) -> None:
+    """x = ANY (...) says IN, x <> ALL (...) says NOT IN; of other comparisons with a list there is no proof here."""
+    right = node.expression
+    inner: exp.Expression | None = None
+    if isinstance(node, exp.EQ) and isinstance(right, exp.Any):
+        inner = right.this.unnest()
+    elif isinstance(node, exp.NEQ) and isinstance(right, exp.Anonymous) and str(right.this).upper() == "ALL":
+        inner = right.expressions[0] if len(right.expressions) == 1 else None
+    if isinstance(inner, exp.Array):
+        found: exp.Expression = exp.In(this=node.this, expressions=inner.expressions)
+    elif isinstance(inner, exp.Subquery | exp.Select):
+        found = exp.In(this=node.this, query=inner if isinstance(inner, exp.Subquery) else exp.Subquery(this=inner))
+    else:
+        return
+    node.replace(found if isinstance(node, exp.EQ) else exp.Not(this=found))
 
 
 def _check_depth(tree: exp.Expression) -> None:

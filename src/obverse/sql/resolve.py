@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import replace
+from fractions import Fraction
 
 from sqlglot import expressions as exp
 
@@ -12,7 +13,8 @@ from obverse.core.bounds import interval
 from obverse.core.errors import Refused
 from obverse.core.types import Type
 from obverse.plan.aggregates import BY_NAME
-from obverse.plan.expressions import ColumnFacts, Expr, Ref, canonical, domain, key_named, refs
+from obverse.plan.expressions import ColumnFacts, Expr, Ref, canonical, domain, key_named, literal, refs
+from obverse.plan.functions import call
 from obverse.plan.nodes import Cells, Key
 from obverse.plan.question import AggregateCall, Order, Output, PublicQuestion, Question
 from obverse.plan.relations import pruned, unit_key
@@ -60,7 +62,20 @@ class PostScalars(Scalars):
     """Expressions over keys and aggregates."""
 
     def resolve(self, node: exp.Expression) -> Expr:
+        if isinstance(node, exp.Grouping | exp.GroupingId):
+            return self.left_out(node.expressions)
         return self.aggregated(node) if is_aggregate(node) else super().resolve(node)
+
+    def left_out(self, nodes: list[exp.Expression]) -> Expr:
+        """GROUPING: a bit for each key, 1 in subtotals that leave it out."""
+        found: Expr = literal(0)
+        for place, node in enumerate(reversed(nodes)):
+            key = self(node)
+            if not isinstance(key, Ref) or not key.name.startswith("key"):
+                raise refuse("ungrouped", node, node.sql(dialect="duckdb"))
+            bit = Ref(f"left_out{key.name.removeprefix('key')}", ColumnFacts(Type.INTEGER, False, interval(0, 1), Fraction(1)))
+            found = call("add", found, call("multiply", bit, literal(1 << place)))
+        return found
 
 
 class _Private:
