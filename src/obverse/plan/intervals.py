@@ -21,6 +21,8 @@ class Noise(NamedTuple):
 
 
 HALVINGS = 40  # of a search for an end; what is left of it stays inside the interval
+NEWTON = 7  # steps towards a half-width, each of which about doubles the digits
+NEAR = 1 + 1e-9  # what they reach is widened by this, and checked
 RATIOS = 1024  # steps at which the width of a ratio's noise is known; between them it is that of the next
 APART = 1.02  # scales closer than this are widened: a wider scale only widens the interval
 
@@ -47,12 +49,30 @@ def laplace_half_width(scales: list[Floats], level: float) -> Floats:
         for j in range(len(b)):
             if i != j:
                 weights[i] *= squares[i] / (squares[i] - squares[j])
-    low, high = np.zeros_like(b[0]), b.sum(axis=0) * -math.log((1 - level) / (2 * len(b)))
+    return np.asarray(_tail_end(b, weights, 1 - level) * largest, dtype=float)
+
+
+def _tail_end(b: Floats, weights: Floats, alpha: float) -> Floats:
+    """Where the tail sum of weights exp(-t / b) falls to alpha, or a little further out; the largest b is 1.
+
+    The tail is convex and that of the largest noise alone lies below it, so Newton's steps from there rise towards the end
+    without passing it. Where they did not arrive the end is found by halving.
+    """
+    import numpy as np
+
+    end = np.full(b.shape[1:], -math.log(alpha))
+    for _ in range(NEWTON):
+        terms = weights * np.exp(-end / b)
+        end = end + np.maximum((terms.sum(axis=0) - alpha) / (terms / b).sum(axis=0), 0.0)
+    end = end * NEAR
+    if not ((weights * np.exp(-end / b)).sum(axis=0) > alpha).any():
+        return end
+    low, high = np.zeros_like(end), b.sum(axis=0) * -math.log(alpha / (2 * len(b)))
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        outside = (weights * np.exp(-middle / b)).sum(axis=0) > 1 - level
+        outside = (weights * np.exp(-middle / b)).sum(axis=0) > alpha
         low, high = np.where(outside, middle, low), np.where(outside, high, middle)
-    return np.asarray(high * largest, dtype=float)
+    return np.asarray(high)
 
 
 def gaussian_half_width(scales: list[Floats], level: float) -> Floats:
@@ -83,26 +103,29 @@ def ratio(
     """Fieller's interval for the ratio of two noisy sums, within [-limit, limit].
 
     The true ratio r makes top - r * bottom pure noise of scales (b_top, |r| b_bottom), so {r : |top - r bottom| <= q(r)}
-    covers it with the stated level. q grows with |r|, so it is tabulated once on a grid and read from the right.
+    covers it with the stated level. q grows with |r|, so it is tabulated once on a grid and read from the right: between two
+    points of the grid it is constant, and an end there is solved for. Where the bottom is surely positive, bottom times r
+    outgrows q(r), so that each side has one end; the piece that it lies in is found by halving.
     """
     import numpy as np
 
     grid = np.linspace(0.0, limit, RATIOS + 1)
     widths = half_width([(np.ones_like(grid), noise[0]), (grid, noise[1])], level, gaussian=gaussian)
 
-    def outside(r: Floats) -> npt.NDArray[np.bool_]:
-        place = np.minimum(np.ceil(np.abs(r) / limit * RATIOS).astype(int), RATIOS) if limit > 0 else np.zeros(r.shape, int)
-        return np.asarray(np.abs(top - r * bottom) > widths[place])
-
     safe = bottom > float(half_width([(np.asarray(1.0), noise[1])], level, gaussian=gaussian))
-    middle = np.clip(top / np.where(safe, bottom, 1.0), -limit, limit)
-    ends = []
-    for side in (-limit, limit):
-        inner, outer = middle.copy(), np.full_like(middle, side)
-        for _ in range(HALVINGS):
-            probe = (inner + outer) / 2
-            beyond = outside(probe)
-            inner, outer = np.where(beyond, inner, probe), np.where(beyond, probe, outer)
-        whole = ~outside(np.full_like(middle, side))
-        ends.append(np.where(safe & ~whole, outer, side))
-    return ends[0], ends[1]
+    above, below = top[safe], bottom[safe]
+    tops, bottoms = np.concatenate((-above, above)), np.concatenate((below, below))  # a lower end is the upper one, mirrored
+    middle = np.clip(tops / bottoms, -limit, limit)
+    points = np.linspace(-limit, limit, 2 * RATIOS + 1)
+    right = widths[np.minimum(np.maximum(np.arange(RATIOS, -RATIOS - 1, -1), np.arange(-RATIOS, RATIOS + 1) + 1), RATIOS)]
+    inner = np.searchsorted(points, middle, side="right") - 1  # right[i] is the width between points i and i + 1
+    outer = np.full_like(inner, len(points) - 1)
+    whole = points[-1] * bottoms - tops <= right[-1]
+    while (outer - inner > 1).any():
+        probe = (inner + outer) // 2
+        beyond = points[probe] * bottoms - tops > right[probe]
+        inner, outer = np.where(beyond, inner, probe), np.where(beyond, probe, outer)
+    ends = np.where(whole, limit, np.clip((tops + right[inner]) / bottoms, points[inner], points[outer]))
+    lower, upper = np.full(top.shape, -float(limit)), np.full(top.shape, float(limit))
+    lower[safe], upper[safe] = -ends[: len(above)], ends[len(above) :]
+    return lower, upper

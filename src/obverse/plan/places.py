@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 
-SPARSE = 8  # leaves for each that is there, from which on they are sorted
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,24 +75,9 @@ def released_places(
     invariant(isinstance(mechanism, Additive), "a tree gets additive noise")
     assert isinstance(mechanism, Additive)
     shape = measure.term.leaves.branching, measure.term.leaves.height
-    tree = NoisyTree(cells, *shape, *_rising(leaves, cells, measure.term.leaves.count), mechanism, rng)
+    tree = NoisyTree(cells, *shape, leaves.cell, leaves.leaf, leaves.weight, mechanism, rng)
     last = measure.term.leaves.count - 1
     return {one.place: _within(_statistic(tree, one, 1 << measure.bits), last) for one in asked}
-
-
-def _rising(leaves: Leaves, cells: int, count: int) -> tuple[Integers, Integers, Integers]:
-    """Cells, leaves and weights in the order of cells and then leaves. Where most are there, by putting each at its place."""
-    import numpy as np
-
-    places = leaves.cell * count + leaves.leaf
-    if cells * count > SPARSE * len(places):
-        order = np.argsort(places)
-        return leaves.cell[order], leaves.leaf[order], leaves.weight[order]
-    weights = np.zeros(cells * count, dtype=np.int64)
-    weights[places] = leaves.weight
-    there = np.flatnonzero(weights)
-    cell = there // count
-    return cell, there - cell * count, weights[there]
 
 
 def _statistic(tree: NoisyTree, asked: Asked, one: int) -> Quantiles:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 PLACES_MAX = 2**62
+SPARSE = 8  # places for each that has some weight, from which on those are sorted instead
 
 
 class NoisyTree:
@@ -45,7 +46,7 @@ class NoisyTree:
         mechanism: Additive,
         rng: Rng,
     ) -> None:
-        """cell, leaf, weight: the non-empty leaves, rising by cell and then by leaf."""
+        """cell, leaf, weight: the non-empty leaves, in any order."""
         import numpy as np
 
         invariant(cells >= 1 and branching >= 2 and height >= 1, "a tree has cells, branches and levels")
@@ -53,12 +54,11 @@ class NoisyTree:
         invariant(cells * leaves < PLACES_MAX, "places of all cells fit into 62 bits")
         invariant(len(cell) == len(leaf) == len(weight), "each leaf has a cell and a weight")
         invariant(all(array.dtype == np.int64 for array in (cell, leaf, weight)), "a tree has 64-bit integers")
-        places = cell * leaves + leaf
-        invariant(bool(np.all((leaf >= 0) & (leaf < leaves) & (cell >= 0) & (cell < cells))), "a leaf is in the tree")
-        invariant(bool(np.all(places[1:] >= places[:-1])), "leaves are sorted")
-        invariant(bool(np.all(weight >= 0)) and float(weight.sum(dtype=float)) < 2.0**61, "weights fit into 61 bits")
+        if len(cell):
+            invariant(min(leaf.min(), cell.min()) >= 0 and leaf.max() < leaves and cell.max() < cells, "a leaf is in the tree")
+            invariant(weight.min() >= 0 and float(weight.sum(dtype=float)) < 2.0**61, "weights fit into 61 bits")
         self.cells, self.branching, self.height = cells, branching, height
-        self._places, self._sums = places, np.concatenate(([0], np.cumsum(weight)))
+        self._places, self._sums = _summed(cell * leaves + leaf, weight, cells * leaves)
         self._mechanism, self._rng = mechanism, rng
         nothing = (np.empty(0, dtype=np.int64), np.empty((0, branching), dtype=np.int64))
         self._known = [nothing] * height
@@ -93,5 +93,20 @@ class NoisyTree:
 
         width = self.branching ** (self.height - level - 1)
         edges = (keys[:, None] * self.branching + np.arange(self.branching + 1)) * width
-        exact = np.diff(self._sums[np.searchsorted(self._places, edges)], axis=1)
+        below = edges if self._places is None else np.searchsorted(self._places, edges)
+        exact = np.diff(self._sums[below], axis=1)
         return self._mechanism.sample(exact.ravel(), self._rng).reshape(exact.shape)
+
+
+def _summed(places: Integers, weight: Integers, size: int) -> tuple[Integers | None, Integers]:
+    """The weight below every place, where most have some; else below each that has some, and these places, rising."""
+    import numpy as np
+
+    if size <= SPARSE * len(places):
+        sums = np.zeros(size + 1, dtype=np.int64)
+        sums[1:][places] = weight
+        np.cumsum(sums, out=sums)
+        if sums[-1] == weight.sum():  # else a place stands twice
+            return None, sums
+    order = np.argsort(places, kind="stable")
+    return places[order], np.concatenate(([0], np.cumsum(weight[order])))

@@ -163,7 +163,6 @@ def test_trees_that_cannot_be_are_refused() -> None:
         lambda: NoisyTree(1, 2, 2, one, one, one, LAPLACE, Rng()),
         lambda: NoisyTree(1, 2, 2, 0 * one, one, -one, LAPLACE, Rng()),
         lambda: NoisyTree(1, 2, 2, 0 * one, one, one.astype(float), LAPLACE, Rng()),  # type: ignore[arg-type]
-        lambda: NoisyTree(1, 2, 2, np.array([0, 0]), np.array([2, 1]), np.array([1, 1]), LAPLACE, Rng()),
         lambda: NoisyTree(1, 1, 2, 0 * one, 0 * one, one, LAPLACE, Rng()),
         lambda: NoisyTree(2**40, 2, 40, 0 * one, 0 * one, one, LAPLACE, Rng()),
         lambda: grow([[1]], 2, 2, LAPLACE).children(0 * one, 0 * one, 2),
@@ -335,6 +334,23 @@ def test_fractional_weights_count_as_parts_of_rows() -> None:
     half = NoisyTree(1, 4, 2, *(np.array(a, dtype=np.int64) for a in ([0] * 4, [1, 1, 6, 9], [4, 4, 8, 8])), Identity(), Rng())
     assert percentile_cont(half, [0.0, 0.5, 0.75, 1.0], 0.95, one=8).value[0].tolist() == [1, 6, 7.5, 9]
     assert list(itertools.chain(*percentile_disc(half, [0.3, 0.34, 0.67], 0.95).value.tolist())) == [1, 6, 9]
+
+
+@pytest.mark.parametrize("there", [40, 3])  # most leaves, or few of them
+def test_leaves_may_come_in_any_order(there: int) -> None:
+    rng = np.random.default_rng(5)
+    place = rng.choice(3 * 16, size=there, replace=False)
+    weight = rng.integers(1, 2**40, size=there)
+    several = np.concatenate((place, place[:1]))  # one of them in two parts
+    for places, weights in ((place, weight), (several, np.concatenate((weight, [7])))):
+        order = np.argsort(places)
+        trees = [
+            NoisyTree(3, 4, 2, chosen // 16, chosen % 16, those, Identity(), Rng())
+            for chosen, those in ((places, weights), (places[order], weights[order]))
+        ]
+        exact = np.bincount(places, weights.astype(float), 48).reshape(3, 4, 4).sum(axis=2)
+        for tree in trees:
+            assert tree.children(np.arange(3), np.zeros(3, dtype=np.int64), 0).tolist() == exact.tolist()
 
 
 def test_thousands_of_cells_are_one_vector_operation_per_level() -> None:
