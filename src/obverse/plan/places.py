@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 
-
-
 @dataclass(frozen=True, slots=True)
 class Leaves:
     """Exact weights per cell and leaf: seen by nobody but mechanisms."""
