@@ -193,18 +193,3 @@ def _check(scale_squared: Fraction) -> None:
             why="noise is drawn in 64-bit integers.",
             fix="raise epsilon, or narrow the bounds of the columns with CLAMP.",
         )
-
-
-def charge_of(mechanism: Noise, measure: Measure, annotated: AnnotatedPlan) -> Fraction:
-    """What one measure's noise costs by itself, derived anew."""
-    match mechanism:
-        case DiscreteLaplace():
-            return measure.proven.l1 / mechanism.scale
-        case DiscreteGaussian():
-            return measure.proven.l2**2 / (2 * mechanism.sigma_squared)
-        case Exponential():
-            moved = measure.proven.linf * annotated.limited.setting.sets
-            return moved * mechanism.epsilon / mechanism.sensitivity / (2 if _monotone(annotated) else 1)
-        case _:
-            invariant(False, "a mechanism whose loss is known here")
-            raise AssertionError

@@ -5,15 +5,18 @@ from __future__ import annotations
 from fractions import Fraction
 
 from obverse.accounting.pure import total as pure_total
+from obverse.accounting.zcdp import epsilon_of
 from obverse.accounting.zcdp import total as zcdp_total
 from obverse.core.errors import invariant
 from obverse.core.loss import ApproxLoss, Composed, PureLoss, ZcdpLoss
 from obverse.core.units import Neighbours
+from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.mechanisms.exponential import Exponential
 from obverse.mechanisms.sparse_vector import SparseVector
-from obverse.plan.allocate import SCALE_MAX, CostedPlan, charge_of
-from obverse.plan.measure import SPARE_BITS, TERM_BITS, WEIGHT_BITS
+from obverse.plan.allocate import SCALE_MAX, CostedPlan, Noise
+from obverse.plan.annotate import AnnotatedPlan
+from obverse.plan.measure import SPARE_BITS, TERM_BITS, WEIGHT_BITS, Measure
 from obverse.plan.nodes import Shape
 
 
@@ -34,6 +37,17 @@ def verify(costed: CostedPlan) -> None:
         _covers(costed)
     else:
         _covers_series(costed, costed.series)
+    _is_priced(costed)
+
+
+def _is_priced(costed: CostedPlan) -> None:
+    """The loss is within the price that is told."""
+    if costed.accounting == "pure":
+        amount, delta = pure_total(costed.loss)
+    else:
+        rho, delta = zcdp_total(costed.loss)
+        amount = epsilon_of(rho, costed.delta - delta)
+    invariant(amount <= costed.epsilon and delta <= costed.delta, "the price is that of the loss")
 
 
 def _covers_series(costed: CostedPlan, series: SparseVector) -> None:
@@ -55,7 +69,7 @@ def _covers(costed: CostedPlan) -> None:
         if isinstance(mechanism, DiscreteLaplace):
             invariant(mechanism.scale <= 2 * SCALE_MAX, "noise that can be drawn exactly")
         invariant(isinstance(mechanism, Exponential) == (measure.term.kind == "choice"), "a choice is made, not added to")
-        charge = charge_of(mechanism, measure, annotated)
+        charge = _charge(mechanism, measure, annotated)
         if isinstance(mechanism, Exponential) and not pure:
             charge = charge**2 / 8
         if measure.noised:
@@ -69,6 +83,8 @@ def _covers(costed: CostedPlan) -> None:
     invariant((costed.threshold is not None) == annotated.limited.setting.discovered, "discovered keys have a threshold")
     delta = Fraction(0)
     if costed.threshold is not None:
+        times = 1 if annotated.limited.setting.neighbours is Neighbours.ADD_REMOVE else 2
+        invariant(costed.threshold.reach == times * costed.threshold.groups, "the threshold knows how far keys move")
         invariant(costed.threshold.groups == annotated.limited.root.child.child.groups, "the threshold knows the groups")
         total += costed.threshold.epsilon if pure else costed.threshold.epsilon**2 / 2
         delta = costed.threshold.delta
@@ -76,3 +92,19 @@ def _covers(costed: CostedPlan) -> None:
     invariant(isinstance(costed.loss, kinds), "a loss that is known here")
     charged = pure_total(costed.loss) if pure else zcdp_total(costed.loss)
     invariant(total <= charged[0] and delta <= charged[1], "noise covers the price")
+
+
+def _charge(mechanism: Noise, measure: Measure, annotated: AnnotatedPlan) -> Fraction:
+    """What one measure's noise costs by itself, derived anew from how far a unit moves it."""
+    match mechanism:
+        case DiscreteLaplace():
+            return measure.proven.l1 / mechanism.scale
+        case DiscreteGaussian():
+            return measure.proven.l2**2 / (2 * mechanism.sigma_squared)
+        case Exponential():
+            moved = measure.proven.linf * annotated.limited.setting.sets
+            one_way = annotated.limited.setting.neighbours is Neighbours.ADD_REMOVE
+            return moved * mechanism.epsilon / mechanism.sensitivity / (2 if one_way else 1)
+        case _:
+            invariant(False, "a mechanism whose loss is known here")
+            raise AssertionError

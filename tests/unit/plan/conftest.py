@@ -44,6 +44,7 @@ UNITS = {
     "one": '"person"',
     "many": '"person"\nlimits = { rows = 5 }',
     "capped": '"person"\nlimits = { rows = 5, sums = { cost = 2500 } }',
+    "grouped": '"person"\nlimits = { rows = 5, groups = 3 }',
     "auto": '"person"\nlimits = "auto"',
     "sized": '"row"\nsize = 100',
 }
@@ -69,10 +70,12 @@ def catalog() -> Callable[..., Catalog]:
 def planned(catalog: Callable[..., Catalog]) -> Callable[..., Planned]:
     """The costed plan and engine text of a question."""
 
-    def make(text: str, unit: str = "row", neighbours: str = "add-remove", accounting: str = "pure") -> Planned:
+    def make(
+        text: str, unit: str = "row", neighbours: str = "add-remove", accounting: str = "pure", delta: float | None = None
+    ) -> Planned:
         here = catalog(unit, neighbours, accounting)
         question = read(text, here, dt.datetime(2024, 2, 29, 12))
         assert isinstance(question, Question)
-        return plan(text, question, here, Wish())
+        return plan(text, question, here, Wish(delta=delta))
 
     return make

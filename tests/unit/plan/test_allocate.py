@@ -12,7 +12,9 @@ from obverse.core.errors import Refused
 from obverse.core.loss import PureLoss, ZcdpLoss
 from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
+from obverse.mechanisms.exponential import Exponential
 from obverse.plan.allocate import allocate, shares_of
+from obverse.plan.series import series
 from obverse.session.planning import Planned
 
 TEXTS = (
@@ -102,3 +104,47 @@ def test_an_order_statistic_is_answered_by_a_tree_and_its_global_sensitivity_tol
     costed = planned(f"SELECT {aggregate} FROM visits").costed
     assert [m.term.kind for m in costed.measures] == ["tree"]
     assert len(costed.annotated.explained) == 1
+
+
+@pytest.mark.parametrize(("neighbours", "times"), [("add-remove", 1), ("replace", 2)])
+@pytest.mark.parametrize("accounting", ["pure", "zcdp"])
+def test_a_replaced_unit_moves_twice_as_many_keys(
+    neighbours: str, times: int, accounting: str, planned: Callable[..., Planned]
+) -> None:
+    costed = planned("SELECT note, COUNT(*) FROM visits GROUP BY note", "grouped", neighbours, accounting, 1e-6).costed
+    assert costed.threshold is not None
+    assert costed.threshold.reach == 3 * times
+
+
+@pytest.mark.parametrize(("neighbours", "times"), [("add-remove", 2), ("replace", 1)])
+def test_a_choice_among_counts_that_move_one_way_has_twice_the_epsilon(
+    neighbours: str, times: int, planned: Callable[..., Planned]
+) -> None:
+    costed = planned("SELECT MODE(sex) FROM visits", "row", neighbours).costed
+    (mechanism,) = costed.mechanisms
+    assert isinstance(mechanism, Exponential)
+    assert mechanism.epsilon / mechanism.sensitivity == times * costed.epsilon
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("told", ["COUNT(*)", "MODE(sex)", "SUM(cost), MEDIAN(age)"])
+def test_delta_that_hides_keys_is_not_spent_twice(told: str, neighbours: str, planned: Callable[..., Planned]) -> None:
+    costed = planned(f"SELECT note, {told} FROM visits GROUP BY note", "grouped", neighbours, "zcdp").costed
+    rho, hidden = zcdp.total(costed.loss)
+    assert 0 < hidden < costed.delta
+    assert costed.epsilon * Fraction(999, 1000) <= zcdp.epsilon_of(rho, costed.delta - hidden) <= costed.epsilon
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("accounting", ["pure", "zcdp"])
+def test_sums_over_groups_are_priced_by_their_norm(neighbours: str, accounting: str, planned: Callable[..., Planned]) -> None:
+    costed = planned("SELECT kind, COUNT(*), SUM(cost) FROM visits GROUP BY kind", "many", neighbours, accounting).costed
+    assert len(costed.mechanisms) == 2
+
+
+def test_a_series_passes_what_it_is_asked_to_pass(planned: Callable[..., Planned]) -> None:
+    known = planned("SELECT kind, COUNT(*) FROM visits GROUP BY kind").costed.annotated
+    for above, threshold in ((Fraction(5, 2), 3), (Fraction(3), 3), (Fraction(-5, 2), -2)):
+        found = series(known, Fraction(1), "pure", above, 1, 0.95).series
+        assert found is not None
+        assert found.threshold == threshold

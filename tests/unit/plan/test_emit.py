@@ -121,3 +121,11 @@ def test_an_index_is_the_place_in_the_domain_and_null_outside_it(size: int, null
     listed = ", ".join(f"({D.literal(value, Type.TEXT)}, {n})" for n, value in enumerate(asked))
     rows = duckdb.execute(f"SELECT {index} FROM (VALUES {listed}) AS p(x, n){joined} ORDER BY n").fetchall()
     assert [row[0] for row in rows] == [*range(size), None, None, size if null else None]
+
+
+def test_rows_of_a_text_file_are_read_once(catalog: Callable[..., Catalog], planned: Callable[..., Planned]) -> None:
+    root = planned("SELECT kind, COUNT(*) FROM visits GROUP BY kind", "many").costed.annotated.limited.root
+    here = catalog("many")
+    for kind, kept in (("csv", "kept AS MATERIALIZED"), ("parquet", "kept AS NOT MATERIALIZED")):
+        table = replace(here.tables["visits"], source=replace(here.tables["visits"].source, kind=kind))
+        assert kept in emit(root, replace(here, tables={"visits": table}), "duckdb")

@@ -16,7 +16,19 @@ from obverse.core.types import Type
 from obverse.plan import print as printing
 from obverse.plan.dialects.duckdb import DIALECTS
 from obverse.plan.expressions import ColumnFacts, Ref, literal
-from obverse.plan.measure import TERM_BITS, Measure, Term, count_term, grid_of, square_term, sum_term, unit_range
+from obverse.plan.measure import (
+    TERM_BITS,
+    Leaves,
+    Measure,
+    Term,
+    count_term,
+    grid_of,
+    place_of,
+    square_term,
+    sum_term,
+    tree_over,
+    unit_range,
+)
 
 D = DIALECTS["duckdb"]
 ends = st.one_of(
@@ -127,3 +139,16 @@ def test_what_has_no_bounds_is_refused_with_a_fix(argument: Ref) -> None:
         sum_term(argument, 1)
     assert refused.value.code == "no_bounds"
     assert "CLAMP" in refused.value.fix
+
+
+def test_places_on_a_grid_begin_at_its_first() -> None:
+    assert [place_of(Leaves(10, 1, 50, Fraction(1)), x) for x in (10, 11, 12, 109)] == [0, 0, 1, 49]
+    assert [place_of(Leaves(-4, 0, 9, Fraction(1, 2)), x) for x in (-2.0, -1.5, 0.0, 2.0)] == [0, 1, 4, 8]
+
+
+@pytest.mark.parametrize("leaves", [1, 2, 3, 120, 121, 1000, 10_001, 65_536])
+def test_a_tree_holds_its_leaves_and_has_the_least_error(leaves: int) -> None:
+    height, branching = tree_over(leaves)
+    assert branching**height >= leaves
+    others = ((h, b) for h in range(1, 17) for b in range(2, 400) if b**h >= leaves)
+    assert height**3 * branching <= 1.3 * min(h**3 * b for h, b in others)

@@ -78,3 +78,14 @@ def test_sums_and_places_that_are_no_integers_are_a_defect(costed: CostedPlan) -
 def test_a_sum_beyond_62_bits_is_a_defect(costed: CostedPlan) -> None:
     with pytest.raises(InvariantBroken):
         randomize(columns([0], [2**63 - 1], [0]), costed, SeededRng(1))
+
+
+def test_keys_may_come_in_any_order(planned: Callable[..., Planned]) -> None:
+    costed = planned("SELECT note, COUNT(*) FROM visits GROUP BY note", delta=1e-6).costed
+    columns = {
+        "part": [0, -1, 0, -1], "id": [1, 1, 0, 0], "k": [0] * 4, "leaf": [0] * 4, "m": [9000, 9000, 1, 1],
+    }  # fmt: skip
+    exact = {name: np.array(values, dtype=np.int64) for name, values in columns.items()}
+    found = randomize(Exact(exact | {"f0": np.array(["b", "b", "a", "a"], dtype=object)}), costed, SeededRng(1))
+    assert [keys.tolist() for keys in found.keys] == [["b"]]
+    assert found.sums[0].tolist() == [pytest.approx(9000, abs=500)]

@@ -10,6 +10,7 @@ import pytest
 
 from obverse.core.errors import InvariantBroken
 from obverse.core.loss import ApproxLoss, PureLoss, ZcdpLoss
+from obverse.mechanisms.exponential import Exponential
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.measure import Measure
@@ -104,3 +105,33 @@ def test_terms_that_are_too_large_or_empty_do_not_pass(planned: Callable[..., Pl
         verify(changed(costed, 2, term=replace(term, hi=(1 << 32) + 1)))
     with pytest.raises(InvariantBroken, match="a term's range"):
         verify(changed(costed, 2, term=replace(term, lo=term.hi + 1)))
+
+
+@pytest.mark.parametrize("accounting", ["pure", "zcdp"])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_keys_and_choices_at_half_their_noise_do_not_pass(
+    neighbours: str, accounting: str, planned: Callable[..., Planned]
+) -> None:
+    costed = planned("SELECT note, MODE(sex) FROM visits GROUP BY note", "grouped", neighbours, accounting, 1e-6).costed
+    verify(costed)
+    (choice,), threshold = costed.mechanisms, costed.threshold
+    assert isinstance(choice, Exponential)
+    assert threshold is not None
+    other = replace(threshold, reach=threshold.groups * (2 if threshold.reach == threshold.groups else 1))
+    for wrong in (
+        replace(costed, threshold=other),
+        replace(costed, threshold=replace(threshold, epsilon=threshold.epsilon * 2)),
+        replace(costed, mechanisms=(replace(choice, epsilon=choice.epsilon * 2),)),
+    ):
+        with pytest.raises(InvariantBroken):
+            verify(wrong)
+
+
+@pytest.mark.parametrize("accounting", ["pure", "zcdp"])
+def test_a_loss_above_the_price_that_is_told_does_not_pass(accounting: str, planned: Callable[..., Planned]) -> None:
+    costed = planned(TEXT, "many", "add-remove", accounting).costed
+    with pytest.raises(InvariantBroken, match="the price"):
+        verify(replace(costed, epsilon=costed.epsilon * Fraction(99, 100)))
+    if accounting == "zcdp":
+        with pytest.raises(InvariantBroken, match="the price"):
+            verify(replace(costed, delta=costed.delta / 2))

@@ -130,3 +130,10 @@ def test_a_units_own_aggregates_are_capped_by_what_was_learned(tmp_path: Path) -
     with noiseless(folder) as session:
         found = session.ask("SELECT MAX(n) FROM (SELECT user, COUNT(*) AS n FROM trips GROUP BY user) AS t")
     assert found.value == 60
+
+
+def test_the_best_cap_weighs_what_is_lost_as_the_aggregates_do() -> None:
+    found = Histogram((1.0, 2.0, 4.0), (0.0, 100.0, 10.0), 1.0)
+    assert found.best(0.5, 1, 0) == 4  # ten units lose a row each
+    assert found.best(0.5, 0, 1) == 2  # and are taken to differ little from the others
+    assert Histogram((1.0, 2.0), (0.0, 0.0), 1.0).best(1.0) == 1

@@ -77,3 +77,8 @@ def test_a_cast_to_an_integer_rounds_halves_to_even(x: float) -> None:
 def test_days_are_counted_from_1970(date: dt.date) -> None:
     found = CONNECTION.execute(f"SELECT {D.days(D.literal(date, Type.DATE))}").fetchall()
     assert found == [((date - dt.date(1970, 1, 1)).days,)]
+
+
+def test_another_key_makes_another_hash() -> None:
+    found = {CONNECTION.execute(f"SELECT {D.keyed_hash(key, ['1'])}").fetchall()[0][0] for key in ("a", "b", "")}
+    assert len(found) == 3
