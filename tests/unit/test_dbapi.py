@@ -259,7 +259,9 @@ def test_pandas_reads_answers(connection: dbapi.Connection) -> None:
     assert spent(connection) == "0.2"
 
 
-def test_jupysql_takes_the_connection(folder: Path) -> None:
+def test_jupysql_takes_the_connection(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLOOMBER_STATS_ENABLED", "false")  # JupySQL would tell its makers
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     pytest.importorskip("sql.magic", reason="JupySQL is not installed")
     shell = importlib.import_module("IPython.core.interactiveshell").InteractiveShell()
     shell.run_line_magic("load_ext", "sql")
