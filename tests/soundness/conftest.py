@@ -86,9 +86,10 @@ UNITS = {
     "row": '"row"',
     "one": '"person"',
     "many": '"person"\nlimits = { rows = 3, sums = { c = 150.5, i = 25 } }',
+    "first": '"person"\nlimits = { rows = 1 }',
     "path": '"visit -> visits.visit -> people.person"\nlimits = { rows = 3 }',
 }
-KEYS = {"row": "", "one": "person", "many": "person", "path": "visit"}
+KEYS = {"row": "", "one": "person", "many": "person", "first": "person", "path": "visit"}
 
 
 class MemoryEngine(DuckDBEngine):

@@ -24,6 +24,7 @@ class Stability:
     keyed: bool = True  # rows carry their unit's key; else each row of the table is its own unit
     cap: int | None = 1  # rows that a unit is meant to have, by declaration; None: to be learned
     groups: int | None = None  # different keys that it is meant to have; None: as many as rows
+    single: bool = False  # its table is declared to have one row of each unit, not limited to one of several
 
     def __post_init__(self) -> None:
         invariant(isinstance(self.rows, Unbounded) or self.rows >= 1, "a unit reaches at least one row")

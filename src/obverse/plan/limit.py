@@ -57,7 +57,7 @@ def shape_of(stability: Stability, question: Question, grouped: bool) -> tuple[S
         return Shape.ROW, stability.rows
     if stability.cap is None:
         raise not_learned(question.relation)
-    if stability.cap == 1:
+    if stability.cap == 1 and stability.single:
         return Shape.ONE, 1
     return (Shape.WEIGHTED if grouped else Shape.TOTAL), stability.cap
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -17,6 +18,7 @@ from obverse.plan.allocate import CostedPlan
 from obverse.plan.answer import Answer
 from obverse.plan.dialects.duckdb import DIALECTS
 from obverse.plan.learned import Histogram, Learned, row_caps, sum_caps
+from obverse.plan.measure import Measure
 from obverse.plan.nodes import Reduce, every, scans
 from obverse.plan.question import Question
 
@@ -137,12 +139,19 @@ def noise_per_cap(draft: CostedPlan) -> float:
     """The noise of all cells together, for each row (or unit of a sum) that the cap grows by."""
     setting = draft.annotated.limited.setting
     ratios = [
-        mechanism.stddev() / float(measure.proven.linf if measure.noised else measure.cap << measure.bits)
+        _deviation(measure, mechanism) / float(measure.proven.linf if measure.noised else measure.cap << measure.bits)
         for measure, mechanism in zip(draft.measures, draft.mechanisms)
         if isinstance(mechanism, Additive)
     ]
     cells = setting.cells * (UNKNOWN_CELLS if setting.discovered else 1)
     return cells * (sum(ratios) / len(ratios) if ratios else DEFAULT_NOISE)
+
+
+def _deviation(measure: Measure, mechanism: Additive) -> float:
+    """The noise of a number that is told: a rank adds up nodes of every level of its tree."""
+    leaves = measure.term.leaves
+    added = 1.0 if leaves is None else leaves.height * leaves.branching / 2
+    return mechanism.stddev() * math.sqrt(added)
 
 
 def bias_words(question: Question, catalog: Catalog, learned: Mapping[str, Learned]) -> str:

@@ -135,9 +135,10 @@ class Joins:
         stability = side.stability
         if stability.rows == 1:
             return side.relation
-        if stability.cap == 1:
+        if stability.cap == 1 and stability.single:
             return self.single(side)
-        return Trim(side.relation, stability.cap) if trim and stability.cap is not None else side.relation
+        bound = stability.cap is not None and (trim or stability.cap == 1)
+        return Trim(side.relation, stability.cap or 1) if bound else side.relation
 
     def single(self, side: Named) -> Relation:
         """The one row that each unit is declared to have: were there several, merged column by column by their minimum."""

@@ -9,6 +9,7 @@ import pytest
 
 from obverse.core.errors import Refused
 from obverse.plan.nodes import Shape
+from obverse.session.learning import noise_per_cap
 from obverse.session.planning import Planned
 
 GROUPED = "SELECT sex, COUNT(*) FROM visits GROUP BY sex"
@@ -85,3 +86,15 @@ def test_a_sum_without_bounds_is_refused_at_its_place(planned: Callable[..., Pla
         planned("SELECT SUM(age / (height - 50)) FROM visits")
     assert refused.value.code == "no_bounds"
     assert refused.value.span is not None
+
+
+def test_noise_for_each_row_of_a_cap_is_that_of_all_cells_and_of_all_that_is_added_up(planned: Callable[..., Planned]) -> None:
+    one = planned("SELECT COUNT(*) FROM visits", "many").costed
+    several = planned("SELECT kind, COUNT(*) FROM visits GROUP BY kind", "many").costed  # three kinds and NULL
+    assert noise_per_cap(one) == pytest.approx(one.mechanisms[0].stddev() / 5)  # type: ignore[union-attr]
+    assert noise_per_cap(several) == pytest.approx(4 * noise_per_cap(one), rel=1e-3)
+    ranks = planned("SELECT MEDIAN(age) FROM visits", "many").costed
+    leaves = ranks.measures[0].term.leaves
+    assert leaves is not None
+    node = ranks.mechanisms[0].stddev() / (5 << ranks.measures[0].bits)  # type: ignore[union-attr]
+    assert noise_per_cap(ranks) == pytest.approx(node * (leaves.height * leaves.branching / 2) ** 0.5)

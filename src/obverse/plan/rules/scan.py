@@ -47,7 +47,7 @@ def scan(
     cap = 1 if table.limits is None else limits.rows if limits is not None else None
     keyed = table.unit is not None and table.unit.column is not None
     groups = limits.groups if limits is not None else None
-    return Facts(facts, Stability(neighbours, rows, present, keyed, cap, groups))
+    return Facts(facts, Stability(neighbours, rows, present, keyed, cap, groups, table.limits is None))
 
 
 def keys_named(catalog: Catalog) -> dict[str, dict[str, str]]:
