@@ -10,7 +10,7 @@ from obverse.plan.aggregates import GLOBAL
 from obverse.plan.limit import LimitedPlan
 from obverse.plan.measure import Measure, unit_range
 from obverse.plan.nodes import Shape
-from obverse.plan.rules.aggregate import cells_of_one_row, one_cell, weighted_cells
+from obverse.plan.rules.aggregate import cells_of_one_row, one_cell, rows_apart, weighted_cells
 from obverse.plan.rules.stack import Joint, independent, one_row
 
 MANY_CELLS = 1 << 40  # where nobody knows how many there are
@@ -93,5 +93,7 @@ def in_one_set(measure: Measure, limited: LimitedPlan) -> Sensitivity:
             else:
                 low, high = unit_range(measure, setting.rows)
             return one_cell(low * scale, high * scale, setting.neighbours, always_present=False)
+        case Shape.WEIGHTED if setting.apart:
+            return rows_apart(setting.rows, term.lo * scale, term.hi * scale, cells, setting.neighbours)
         case Shape.WEIGHTED:
             return weighted_cells(measure.cap * scale, cells, setting.neighbours, signed=term.lo < 0 < term.hi)

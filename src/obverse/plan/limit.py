@@ -10,11 +10,12 @@ from obverse.core.errors import Refused
 from obverse.core.sensitivity import Stability
 from obverse.plan.aggregates import BY_NAME
 from obverse.plan.aggregates.base import Setting
+from obverse.plan.expressions import Ref, key_named
 from obverse.plan.facts import Facts
 from obverse.plan.measure import Measure
-from obverse.plan.nodes import Aggregate, Limit, Project, Relation, Shape, only_scan, scans
+from obverse.plan.nodes import Aggregate, Limit, Project, Reduce, Relation, Shape, Trim, only_scan, scans
 from obverse.plan.question import AggregateCall, Question
-from obverse.plan.relations import facts_of
+from obverse.plan.relations import facts_of, unit_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def limit(question: Question, catalog: Catalog) -> LimitedPlan:
     sure = stability.always_present and not question.keys
     setting = Setting(
         shape, rows, empty.cells, catalog.neighbours, sure, size, groups, len(empty.public.sets), bool(empty.discovered),
-        shape is not Shape.ROW or rows > 1 or stability.cap == 1,
+        apart(question, catalog), shape is not Shape.ROW or rows > 1 or stability.cap == 1,
     )  # fmt: skip
     measures: list[Measure] = []
     serves = tuple(_places(call, setting, measures) for call in question.aggregates)
@@ -60,6 +61,15 @@ def shape_of(stability: Stability, question: Question, grouped: bool) -> tuple[S
     if stability.cap == 1 and stability.single:
         return Shape.ONE, 1
     return (Shape.WEIGHTED if grouped else Shape.TOTAL), stability.cap
+
+
+def apart(question: Question, catalog: Catalog) -> bool:
+    """Whether rows are a unit's own groups, some of them, and the question tells all of these groups apart."""
+    relation = question.relation
+    if not isinstance(relation, Trim) or not isinstance(relation.child, Reduce) or question.sets:
+        return False
+    told = {key.expr.name for key in question.keys if isinstance(key.expr, Ref)}
+    return all(name in told for name, expr in relation.child.keys if key_named(expr) != unit_key(catalog))
 
 
 def not_learned(relation: Relation) -> Refused:

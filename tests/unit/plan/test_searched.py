@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from obverse.core.bounds import Interval
@@ -55,6 +55,7 @@ def test_a_scale_reaches_from_the_smallest_to_the_largest(kind: Type, lo: float,
 
 
 @pytest.mark.parametrize(("kind", "lo", "hi"), SCALES)
+@settings(deadline=None, max_examples=30)
 @given(share=st.floats(0, 1), level=st.integers(0, LEVELS))
 def test_a_value_lies_at_its_level(kind: Type, lo: float, hi: float, share: float, level: int) -> None:
     made, x = scale(kind, lo, hi), column(kind, lo, hi)
@@ -110,6 +111,7 @@ def test_sums_reach_to_both_sides_and_averages_only_as_far_as_values_go() -> Non
     assert chosen(search(WIDE), at(WIDE, n0=1_000), 1.0, 0.1) == (-1.0, 1.0)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=21, max_size=21), st.floats(0, 1e3), st.floats(0, 1e9), st.booleans())
 def test_any_counts_give_bounds(counts: list[float], deviation: float, noise: float, centred: bool) -> None:
     low, high = chosen(search(WIDE, centred=centred), np.array(counts), deviation, noise)

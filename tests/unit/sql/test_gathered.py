@@ -200,6 +200,17 @@ def test_units_are_counted_where_their_key_is_there(orders: Path) -> None:
     assert 0 < wanted[0][1] < wanted[0][0]
 
 
+@pytest.mark.parametrize("groups", [1, 4])
+def test_gaussian_noise_grows_with_the_root_of_the_groups(groups: int, tmp_path: Path) -> None:
+    text = RANDOM_TOML.replace("[privacy]", '[privacy]\naccounting = "zcdp"')
+    columns = {"id": [1], "item": ["a"], "n": [1], "price": [1.0], "free": [0.5]}
+    with obverse.open(synthetic({"orders": columns}, text, tmp_path / "p")) as session:
+        asked = f"max_groups_contributed={groups}, epsilon=1"
+        told = "SUM(price, contribution_bounds_per_group => (0, 10)) FROM orders GROUP BY"
+        by_item = session.explain(head(asked) + f"item, {told} item").measures[0]
+        assert (by_item["linf"], by_item["l1"], by_item["l2"]) == pytest.approx((10, 10 * groups, 10 * groups**0.5))
+
+
 AUTO_TOML = RANDOM_TOML.replace("limits = { rows = 50, groups = 9 }", 'limits = "auto"')
 
 

@@ -35,6 +35,7 @@ class Setting:
     groups: int = 1  # the cap G on keys, or different values, of one unit
     sets: int = 1  # grouping sets, in each of which a unit counts
     discovered: bool = False  # some keys are not public
+    apart: bool = False  # no two rows of a unit are in one cell
     alone: bool = True  # where rows are counted in full, each is of another unit; not so in the test harness
 
     @property

@@ -66,3 +66,20 @@ def weighted_cells(cap: int, cells: int, neighbours: Neighbours, *, signed: bool
     if signed:
         return Sensitivity(cells, 2 * size, 2 * size, 2 * size)
     return Sensitivity(cells, 2 * size, sqrt_up(2) * size, size)
+
+
+def rows_apart(rows: int, a: int, b: int, cells: int, neighbours: Neighbours) -> Sensitivity:
+    """Cells of which a unit reaches at most `rows`, each by one row.
+
+    Claim:   the vector of cells moves by at most the returned norms.
+    Proof:   adding or removing a unit moves at most n = min(rows, cells) cells by at most mag each. Replacing one moves at
+             most 2 n: m of them, that both reach, by at most wide = max(b - a, mag), and 2 (n - m) by mag. So L1 is at most
+             max(n wide, 2 n mag), the square of L2 at most max(n wide^2, 2 n mag^2), and Linf at most wide.
+    Assumes: a unit has at most `rows` rows, no two of one key, their values in [a, b], each counted at most in full.
+    """
+    size, several = Fraction(max(abs(a), abs(b), 1)), min(rows, cells)
+    if neighbours is Neighbours.ADD_REMOVE:
+        return Sensitivity(several, several * size, sqrt_up(several) * size, size)
+    wide = max(Fraction(b - a), size)
+    squared = max(several * wide**2, 2 * several * size**2)
+    return Sensitivity(min(2 * several, cells), max(several * wide, 2 * several * size), sqrt_up(squared), wide)

@@ -29,5 +29,6 @@ def trim(facts: Facts, rows: int) -> Facts:
     """
     if facts.stability is None:
         return facts
-    cap = facts.stability.cap
-    return Facts(facts.columns, replace(facts.stability, always_present=False, cap=None if cap is None else min(cap, rows)))
+    cap = None if facts.stability.cap is None else min(facts.stability.cap, rows)
+    kept = replace(facts.stability, always_present=False, cap=cap)
+    return Facts(facts.columns, replace(kept, rows=1, cap=1) if rows == 1 else kept)

@@ -11,7 +11,7 @@ import pytest
 from obverse.core.errors import InvariantBroken
 from obverse.core.sensitivity import Sensitivity
 from obverse.core.units import Neighbours
-from obverse.plan.rules.aggregate import cells_of_one_row, one_cell, weighted_cells
+from obverse.plan.rules.aggregate import cells_of_one_row, one_cell, rows_apart, weighted_cells
 
 BOTH = tuple(Neighbours)
 RANGES = [(a, b) for a in range(-3, 4) for b in range(a, 4)]
@@ -71,6 +71,17 @@ def test_a_weighted_unit_moves_cells_by_what_is_claimed_and_at_least_half(
         shares = [v for v in itertools.product(values, repeat=cells) if sum(map(abs, v)) <= cap]
         claim = weighted_cells(cap, cells, neighbours, signed=signed)
         check(claim, moves(shares, neighbours), Fraction(1) if cells > 1 or not signed else Fraction(1, 2))
+
+
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize(("rows", "cells"), [(1, 1), (1, 3), (2, 1), (2, 2), (2, 4), (3, 2)])
+def test_rows_of_different_keys_move_cells_by_what_is_claimed_and_at_least_half(
+    neighbours: Neighbours, rows: int, cells: int
+) -> None:
+    for a, b in [(0, 1), (0, 2), (1, 2), (-1, 2), (-2, 2), (-2, -1)]:
+        values = range(min(a, 0), max(b, 0) + 1)  # in full, or less of it
+        shares = [v for v in itertools.product(values, repeat=cells) if sum(x != 0 for x in v) <= rows]
+        check(rows_apart(rows, a, b, cells, neighbours), moves(shares, neighbours), Fraction(1, 2))
 
 
 def test_the_lectures_figures_follow() -> None:
