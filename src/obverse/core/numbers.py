@@ -78,3 +78,8 @@ def plain(number: Fraction | int, digits: int = 6) -> str:
     rounding = Context(prec=digits, rounding=ROUND_CEILING)
     shown = rounding.divide(Decimal(number.numerator), Decimal(number.denominator)).normalize(rounding)
     return format(shown, "f") if abs(shown.adjusted()) < 7 else f"{shown:e}".replace("e+", "e")
+
+
+def several(number: int, what: str) -> str:
+    """1 row, 2 rows."""
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -7,7 +7,7 @@ import math
 from obverse.accounting.belief import belief
 from obverse.catalog.model import Budget, Catalog
 from obverse.core.claim import Claim
-from obverse.core.numbers import plain
+from obverse.core.numbers import plain, several
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.nodes import Reduce, Shape, Trim, every
 
@@ -83,7 +83,7 @@ def limits_words(costed: CostedPlan) -> str:
         case Shape.ONE:
             said.append("one row per unit" + ("" if said else "; several rows of one unit are merged into one"))
         case Shape.TOTAL:
-            said.append(f"each unit's total is clamped to what {setting.rows} rows can hold")
+            said.append(f"each unit's total is clamped to what {several(setting.rows, 'row')} can hold")
         case Shape.WEIGHTED:
             said.append(f"each unit's rows weigh at most {setting.rows} together")
     said += [f"each unit brings at most {setting.groups} {what}" for what in _chosen(costed)]
@@ -95,7 +95,7 @@ def bias_words(costed: CostedPlan) -> str:
     setting = costed.annotated.limited.setting
     said = [f"what a unit has beyond {_trimmed(trim)} is lost" for trim in _trims(costed)]
     if setting.shape in (Shape.TOTAL, Shape.WEIGHTED) and any(m.summed or m.term.leaves is not None for m in costed.measures):
-        said.append(f"units with more than {setting.rows} rows count less than in full")
+        said.append(f"units with more than {several(setting.rows, 'row')} count less than in full")
     said += [f"units with more than {setting.groups} {what} count with fewer, or less in each" for what in _chosen(costed)]
     if costed.threshold is not None:
         seen = costed.threshold.seen_from(costed.level)
@@ -125,4 +125,4 @@ def _trims(costed: CostedPlan) -> list[Trim]:
 
 def _trimmed(trim: Trim) -> str:
     what = "group" if isinstance(trim.child, Reduce) else "row"
-    return f"{trim.rows} {what}{'s' if trim.rows > 1 else ''}"
+    return several(trim.rows, what)

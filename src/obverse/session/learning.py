@@ -12,6 +12,7 @@ from pathlib import Path
 from obverse.catalog.model import AUTO, Catalog, Column, Limits, Table
 from obverse.core.bounds import Interval
 from obverse.core.errors import CatalogError, Refused
+from obverse.core.numbers import several
 from obverse.core.types import Type
 from obverse.mechanisms.base import Additive
 from obverse.plan.allocate import CostedPlan
@@ -161,7 +162,7 @@ def bias_words(question: Question, catalog: Catalog, learned: Mapping[str, Learn
         limits = catalog.tables[name].limits
         if isinstance(limits, Limits):
             share = learned[name].rows.share(limits.rows)
-            told.append(f"a cap of {limits.rows} rows of {name} per unit is expected to leave out {100 * share:.2g} % of them")
+            told.append(f"a cap of {several(limits.rows, 'row')} of {name} per unit is expected to leave out {100 * share:.2g} % of them")
     if not told:
         return ""
     return "; ".join(told) + " (learned once of the whole table: an upper guide under WHERE, not valid after joins or new data)"
