@@ -162,7 +162,8 @@ def bias_words(question: Question, catalog: Catalog, learned: Mapping[str, Learn
         limits = catalog.tables[name].limits
         if isinstance(limits, Limits):
             share = learned[name].rows.share(limits.rows)
-            told.append(f"a cap of {several(limits.rows, 'row')} of {name} per unit is expected to leave out {100 * share:.2g} % of them")
+            cap = several(limits.rows, "row")
+            told.append(f"a cap of {cap} of {name} per unit is expected to leave out {100 * share:.2g} % of them")
     if not told:
         return ""
     return "; ".join(told) + " (learned once of the whole table: an upper guide under WHERE, not valid after joins or new data)"
