@@ -134,7 +134,7 @@ def _concentrated(annotated: AnnotatedPlan, epsilon: Fraction, delta: Fraction, 
     if not discovered:
         return CostedPlan(annotated, mechanisms, ZcdpLoss(rho), epsilon, delta, "zcdp")
     threshold = _threshold(annotated, _few_bits(sqrt_down(2 * one)), paid)
-    loss = Composed((ZcdpLoss(rho - one), threshold.loss()))
+    loss = Composed((ZcdpLoss(rho), ApproxLoss(Fraction(0), paid)))  # the keys' epsilon is within rho, whatever their share
     return CostedPlan(annotated, mechanisms, loss, epsilon, delta, "zcdp", threshold=threshold)
 
 

@@ -15,7 +15,6 @@ from obverse.core.numbers import log2_ceil, up
 from obverse.core.types import Type
 from obverse.plan.expressions import ColumnFacts, Expr, Ref, literal
 from obverse.plan.functions import call
-from obverse.plan.learned import SURE
 from obverse.plan.nodes import Key, Relation
 from obverse.plan.question import AggregateCall, Output, Question
 
@@ -24,7 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEVELS = 60  # powers of two below the largest: values closer to zero are all alike
+LEAST = -256  # no power of two below: measures have numbers down to 2**-300
 COUNT_MAX = 1 << 40
+FALSE_ALARM = 0.01  # chance that noise at some level is believed
+CLIPPED_MAX = 0.25  # of the units
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ def scale_of(value: Expr, bounds: Interval) -> Scale:
     """The scale on which a value within the bounds is looked for."""
     whole = value.facts.type is Type.INTEGER
     top = log2_ceil(bounds.magnitude) if bounds.magnitude > 0 else 0
-    least = top - LEVELS
+    least = max(top - LEVELS, LEAST)
     if value.facts.step is not None and value.facts.step > 0:
         least = max(least, log2_ceil(value.facts.step))
     exponents = range(min(max(least, 0) if whole else least, top), top + 1)
@@ -96,18 +98,21 @@ class Search:
 def chosen(search: Search, units: NDArray[np.float64], deviation: float, noise: float) -> tuple[int | float, int | float]:
     """The bounds with the least expected error: what is clipped, and `noise` of the whole answer for each 1 that they reach.
 
-    Counts that noise alone makes are taken as nobody; if there are no others, the fullest level counts alone. A sum's bounds
-    lie around zero: moving the nearer one saves no noise.
+    Counts that noise alone makes are taken as nobody; if there are no others, the bounds stay as wide as they can be. No more
+    than a quarter of the others may lie beyond the bounds: noise that drowns an answer is told, and clipping is not. A sum's
+    bounds lie around zero: moving the nearer one saves no noise.
     """
     import numpy as np
 
     scale = search.scale
 
     levels = np.array(scale.levels)
-    sizes = 0.75 * np.array([float(scale.caps[abs(level)]) for level in levels]) * np.where(levels < 0, -1.0, 1.0)
-    believed = np.where(units > SURE * deviation, units, 0.0)
+    caps = np.array([0.0, *map(float, scale.caps)])
+    sizes = (caps[np.abs(levels)] + caps[np.abs(levels) + 1]) / 2 * np.where(levels < 0, -1.0, 1.0)
+    sure = math.log(len(levels) / (2 * FALSE_ALARM)) / math.sqrt(2)  # deviations that Laplace noise reaches at any level
+    believed = np.where(units > sure * deviation, units, 0.0)
     if not believed.any():
-        believed = np.where(np.arange(len(units)) == int(np.argmax(units)), 1.0, 0.0)
+        return scale.ends[0], scale.ends[-1]
     if scale.signed:  # what is near zero may lie on either side
         near = believed[levels == 0] / 2
         believed = np.concatenate([np.where(levels == 0, near, believed), near])
@@ -118,7 +123,9 @@ def chosen(search: Search, units: NDArray[np.float64], deviation: float, noise: 
     lows, highs = ends[:, None], ends[None, :]
     reach = (highs - lows) / 2 if search.centred else np.maximum(np.abs(lows), np.abs(highs))
     error = below[:, None] + above[None, :] + noise * reach
-    allowed = lows < highs if search.centred else (lows < highs) & (lows <= 0) & (highs >= 0)
+    beyond = (sizes[None, :] < ends[:, None]) @ believed, (sizes[None, :] > ends[:, None]) @ believed
+    allowed = (lows < highs) & (beyond[0][:, None] + beyond[1][None, :] <= CLIPPED_MAX * believed.sum())
+    allowed &= search.centred | ((lows <= 0) & (highs >= 0))
     error = np.where(allowed, error, np.inf)
     width = np.where(error == error.min(), highs - lows, np.inf)  # of those that are as good, the narrowest
     low, high = np.unravel_index(int(np.argmin(width)), width.shape)

@@ -8,7 +8,7 @@ from obverse.accounting.pure import total as pure_total
 from obverse.accounting.zcdp import epsilon_of
 from obverse.accounting.zcdp import total as zcdp_total
 from obverse.core.errors import invariant
-from obverse.core.loss import ApproxLoss, Composed, PureLoss, ZcdpLoss
+from obverse.core.loss import ApproxLoss, Composed, Loss, PureLoss, ZcdpLoss
 from obverse.core.units import Neighbours
 from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
@@ -37,15 +37,15 @@ def verify(costed: CostedPlan) -> None:
         _covers(costed)
     else:
         _covers_series(costed, costed.series)
-    _is_priced(costed)
+    verify_price(costed.loss, costed)
 
 
-def _is_priced(costed: CostedPlan) -> None:
-    """The loss is within the price that is told."""
-    if costed.accounting == "pure":
-        amount, delta = pure_total(costed.loss)
+def verify_price(loss: Loss, costed: CostedPlan) -> None:
+    """The loss, of the plan or of all that is asked together, is within the price that is told."""
+    if costed.accounting == "pure" or isinstance(loss, PureLoss):
+        amount, delta = pure_total(loss)
     else:
-        rho, delta = zcdp_total(costed.loss)
+        rho, delta = zcdp_total(loss)
         amount = epsilon_of(rho, costed.delta - delta)
     invariant(amount <= costed.epsilon and delta <= costed.delta, "the price is that of the loss")
 

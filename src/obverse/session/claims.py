@@ -79,7 +79,8 @@ def limits_words(costed: CostedPlan) -> str:
     ]
     match setting.shape:
         case Shape.ROW:
-            said.append("each row is its own unit")
+            stability = costed.annotated.limited.facts.stability
+            said.append("one row per unit" if stability is not None and stability.keyed else "each row is its own unit")
         case Shape.ONE:
             said.append("one row per unit" + ("" if said else "; several rows of one unit are merged into one"))
         case Shape.TOTAL:
@@ -101,7 +102,7 @@ def bias_words(costed: CostedPlan) -> str:
         seen = costed.threshold.seen_from(costed.level)
         said.append(f"groups of fewer than {seen} units may be left out")
     if any(m.term.grid is not None or m.term.kind == "tree" for m in costed.measures):
-        said.append("values outside the declared bounds count as the nearest bound")
+        said.append("values outside their bounds count as the nearest bound")
     said += [costed.bias] if costed.bias else []
     return "; ".join([*said, "the noise interval does not include this"]) if said else ""
 

@@ -27,7 +27,7 @@ from obverse.plan.learned import Learned
 from obverse.plan.limit import limit
 from obverse.plan.question import PublicQuestion, Question
 from obverse.plan.series import series
-from obverse.plan.verify import verify
+from obverse.plan.verify import verify, verify_price
 from obverse.session.learning import bias_words, with_chosen
 from obverse.sql.resolve import resolve
 from obverse.sql.searching import Found
@@ -123,10 +123,11 @@ def _searching(text: str, question: Question, catalog: Catalog, wish: Wish, key:
         )
     widest = _planned(text, question, catalog, wish, key, bias, 1 - SEARCHED)
     costed = widest.costed
-    halved = catalog.accounting == "zcdp" and costed.threshold is not None
-    price = replace(wish, epsilon=costed.epsilon, delta=costed.delta / 2 if halved else wish.delta)
+    delta = wish.delta if catalog.accounting == "pure" else costed.delta / (1 if costed.threshold is None else 2)
+    price = replace(wish, epsilon=costed.epsilon, delta=delta)
     part = SEARCHED / len(question.searches)
     first = tuple(_planned(text, one, catalog, price, key, "", part) for _, one in question.searches)
+    verify_price(Composed(tuple(one.costed.loss for one in (*first, widest))), costed)
 
     def narrowed(found: Found) -> Planned:
         again = _again(text, question, catalog, found)

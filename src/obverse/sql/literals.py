@@ -33,12 +33,20 @@ def constant(node: exp.Expression) -> Literal:
     try:
         number: int | float = int(text)
     except ValueError:
-        number = float(text)
+        number = _double(text, node)
     if isinstance(number, int) and not INT64_MIN <= number <= INT64_MAX:
         number = float(number) if abs(number) < 10**308 else float("inf")
     if isinstance(number, float) and number - number != 0:
         raise Refused("bad_parameter", "this number is too large.", fix="write a smaller number.", span=span_of(node))
     return literal(number)
+
+
+def _double(text: str, node: exp.Expression) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        fix = "put blanks around + and -."
+        raise Refused("parse_error", "this number cannot be read.", fix=fix, span=span_of(node)) from None
 
 
 def coerce(name: str, a: Expr, b: Expr) -> tuple[Expr, Expr]:

@@ -85,6 +85,8 @@ def _as_membership(node: exp.EQ | exp.NEQ) -> None:
         inner = right.this.unnest()
     elif isinstance(node, exp.NEQ) and isinstance(right, exp.Anonymous) and str(right.this).upper() == "ALL":
         inner = right.expressions[0] if len(right.expressions) == 1 else None
+    elif isinstance(node, exp.NEQ) and isinstance(right, exp.All):
+        inner = right.this.unnest()
     if isinstance(inner, exp.Array):
         found: exp.Expression = exp.In(this=node.this, expressions=inner.expressions)
     elif isinstance(inner, exp.Subquery | exp.Select):

@@ -67,6 +67,8 @@ class Relations:
         check_clauses(tree)
         source = tree.args.get("from_")
         where = tree.args["where"].this if tree.args.get("where") else None
+        if source is None and any(isinstance(node, exp.Star) for node in tree.expressions):
+            raise refuse("clause", tree, "* without FROM")
         found = one_row(self.catalog) if source is None else self.item(source.this)
         joins = tree.args.get("joins") or []
         self.blocks[0] += len(joins)

@@ -33,6 +33,7 @@ from obverse.sql.scalars import Clock, Scalars
 from obverse.sql.searching import Found
 
 CELLS_MAX = 1 << 20
+GROUPING_MAX = 32  # keys, each a bit
 CELLS_OF_A_KEY_MAX = 1 << 12  # public cells of each discovered key
 CHOSEN = ("mode", "min", "max", "percentile_disc", "quantile_disc")  # of which the answer is one of the values, or between them
 COUNT_MAX, SUM_MAX = 1 << 40, 1 << 61
@@ -68,6 +69,8 @@ class PostScalars(Scalars):
 
     def left_out(self, nodes: list[exp.Expression]) -> Expr:
         """GROUPING: a bit for each key, 1 in subtotals that leave it out."""
+        if len(nodes) > GROUPING_MAX:
+            raise refuse("clause", nodes[0], f"GROUPING of more than {GROUPING_MAX} keys")
         found: Expr = literal(0)
         for place, node in enumerate(reversed(nodes)):
             key = self(node)

@@ -27,8 +27,10 @@ def written(node: exp.Values | exp.Unnest, catalog: Catalog, clock: Clock) -> Na
     table = folded(alias.this) if alias is not None and alias.this is not None else "listed"
     given = [folded(column) for column in alias.args.get("columns") or ()] if alias is not None else []
     rows = _rows(node)
-    if not 1 <= len(rows) <= ROWS_MAX:
-        raise refuse("key_size", node, f"{ROWS_MAX:,} rows")
+    if not rows:
+        raise refuse("clause", node, "an empty list")
+    if len(rows) > ROWS_MAX:
+        raise refuse("clause", node, f"a list of more than {ROWS_MAX:,} rows")
     if len({len(row) for row in rows}) > 1 or len(given) > len(rows[0]):
         raise refuse("clause", node, "rows of different lengths")
     own = [table] if isinstance(node, exp.Unnest) else [f"col{n}" for n in range(len(rows[0]))]

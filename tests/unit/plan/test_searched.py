@@ -91,7 +91,7 @@ PLUS = Scale((1, 2, 4, 8, 16, 32), signed=False)
 
 def test_what_many_have_is_kept_and_what_noise_makes_is_not() -> None:
     counts = at(WIDE, n3=10_000, n4=9_000, n9=70.0)
-    assert chosen(search(WIDE), counts, 10.0, 20.0) == (0, 16.0)
+    assert chosen(search(WIDE), counts, 20.0, 20.0) == (0, 16.0)
     assert chosen(search(WIDE), counts, 0.01, 20.0) == (0, 512.0)
 
 
@@ -99,6 +99,13 @@ def test_noise_that_costs_more_than_clipping_narrows_them() -> None:
     counts = at(WIDE, n2=10_000, n10=100.0)
     assert chosen(search(WIDE), counts, 1.0, 1.0) == (0, 1024.0)
     assert chosen(search(WIDE), counts, 1.0, 1_000.0) == (0, 4.0)
+    assert chosen(search(WIDE), at(WIDE, n2=100.0, n6=100.0), 1.0, 1e9) == (0, 64.0)  # no more than a quarter is clipped
+
+
+def test_where_nobody_is_seen_bounds_stay_wide() -> None:
+    assert chosen(search(WIDE), at(WIDE, n3=40.0), 10.0, 20.0) == (-1024.0, 1024.0)
+    assert chosen(search(WIDE, centred=True), at(WIDE), 10.0, 20.0) == (-1024.0, 1024.0)
+    assert chosen(search(PLUS), at(PLUS), 10.0, 20.0) == (0, 32)
 
 
 def test_sums_reach_to_both_sides_and_averages_only_as_far_as_values_go() -> None:

@@ -53,8 +53,8 @@ def with_public(stability: Stability, right: Facts, on: tuple[Expr, ...], copies
         rows = UNBOUNDED if stability.keyed else most  # rows with a key are limited by it
         return replace(stability, rows=rows, cap=most, always_present=False, groups=None)
     invariant(stability.keyed, "partners of a row that is a unit are counted")
-    many = partners(right, on)
-    cap = None if stability.cap is None else min(stability.cap * (MANY if many is None else many), MANY)
+    many = partners(right, on)  # none where all are NULL: rows of the left may stay all the same
+    cap = None if stability.cap is None else min(stability.cap * (MANY if many is None else max(1, many)), MANY)
     return replace(stability, rows=UNBOUNDED, cap=cap, always_present=False, groups=stability.groups if many == 1 else None)
 
 
