@@ -11,7 +11,7 @@ def relation_text(relation: Relation) -> str:
         case Scan(table):
             return f"scan {table}"
         case Listed(columns, rows):
-            return f"listed {', '.join(f'{name} {kind.value}' for name, kind in columns)}: {rows!r}"
+            return f"listed {', '.join(f'{name!r} {kind.value}' for name, kind in columns)}: {rows!r}"
         case Filter(child, predicate):
             return f"{relation_text(child)}\nfilter {canonical(predicate)}"
         case Map(child, columns):
