@@ -24,6 +24,7 @@ from obverse.plan.rules.stack import independent
 LEVEL = 0.95
 SCALE_MAX = Fraction(2) ** 46  # in released integers: what the samplers take without overflow
 Noise = Additive | Exponential
+MORE = Fraction(1, 16)  # of a share, for each further measure that an aggregate errs by
 COUNTED, OTHERWISE = 2, 3  # a count's noise moves an average only as far as that is from the middle of its bounds
 
 
@@ -56,7 +57,7 @@ class Shares:
 
 
 def shares_of(annotated: AnnotatedPlan, *, squared: bool) -> Shares:
-    """An aggregate has one share for those of its measures that no simpler one has paid for; the keys have one.
+    """An aggregate has one share, and MORE, for those of its measures that no simpler one has paid for; the keys have one.
 
     Where a unit cannot move all sums in full at once, which their joint norm tells, all have the same instead.
     """
@@ -74,7 +75,8 @@ def _each(annotated: AnnotatedPlan) -> tuple[Fraction, ...]:
     for serves in sorted(annotated.limited.serves, key=len):
         new = {place: COUNTED if annotated.measures[place].term.kind == "count" else OTHERWISE for place in serves}
         new = {place: weight for place, weight in new.items() if place not in found}
-        found |= {place: Fraction(weight, sum(new.values())) for place, weight in new.items()}
+        whole = 1 + MORE * (len(new) - 1)
+        found |= {place: whole * Fraction(weight, sum(new.values())) for place, weight in new.items()}
     return tuple(found.get(place, Fraction(1)) for place in range(len(annotated.measures)))
 
 
