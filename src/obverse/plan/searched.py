@@ -26,6 +26,7 @@ LEVELS = 60  # powers of two below the largest: values closer to zero are all al
 LEAST = -256  # no power of two below: measures have numbers down to 2**-300
 COUNT_MAX = 1 << 40
 FALSE_ALARM = 0.01  # chance that noise at some level is believed
+LIKELY = 2.0  # deviations from which on a level is believed that lies beside one that is
 CLIPPED_MAX = 0.25  # of the units
 
 
@@ -98,9 +99,10 @@ class Search:
 def chosen(search: Search, units: NDArray[np.float64], deviation: float, noise: float) -> tuple[int | float, int | float]:
     """The bounds with the least expected error: what is clipped, and `noise` of the whole answer for each 1 that they reach.
 
-    Counts that noise alone makes are taken as nobody; if there are no others, the bounds stay as wide as they can be. No more
-    than a quarter of the others may lie beyond the bounds: noise that drowns an answer is told, and clipping is not. A sum's
-    bounds lie around zero: moving the nearer one saves no noise.
+    Counts that noise alone makes are taken as nobody, but for less noise where a level beside is full: what people have is
+    seldom full of holes. If there are no others, the bounds stay as wide as they can be. No more than a quarter of the others
+    may lie beyond the bounds: noise that drowns an answer is told, and clipping is not. A sum's bounds lie around zero:
+    moving the nearer one saves no noise.
     """
     import numpy as np
 
@@ -110,9 +112,14 @@ def chosen(search: Search, units: NDArray[np.float64], deviation: float, noise: 
     caps = np.array([0.0, *map(float, scale.caps)])
     sizes = (caps[np.abs(levels)] + caps[np.abs(levels) + 1]) / 2 * np.where(levels < 0, -1.0, 1.0)
     sure = math.log(len(levels) / (2 * FALSE_ALARM)) / math.sqrt(2)  # deviations that Laplace noise reaches at any level
-    believed = np.where(units > sure * deviation, units, 0.0)
-    if not believed.any():
+    seen = units > sure * deviation
+    if not seen.any():
         return scale.ends[0], scale.ends[-1]
+    likely = units > LIKELY * deviation
+    for _ in levels:  # a level beside one that is seen
+        beside = np.concatenate((seen[1:], [False])) | np.concatenate(([False], seen[:-1]))
+        seen = seen | (beside & likely)
+    believed = np.where(seen, units, 0.0)
     if scale.signed:  # what is near zero may lie on either side
         near = believed[levels == 0] / 2
         believed = np.concatenate([np.where(levels == 0, near, believed), near])

@@ -95,6 +95,12 @@ def test_what_many_have_is_kept_and_what_noise_makes_is_not() -> None:
     assert chosen(search(WIDE), counts, 0.01, 20.0) == (0, 512.0)
 
 
+def test_a_level_beside_a_full_one_is_believed_sooner() -> None:
+    assert chosen(search(WIDE, centred=True), at(WIDE, n5=60.0, n6=200.0), 20.0, 0.1) == (16.0, 64.0)
+    assert chosen(search(WIDE, centred=True), at(WIDE, n4=60.0, n6=200.0), 20.0, 0.1) == (32.0, 64.0)
+    assert chosen(search(WIDE, centred=True), at(WIDE, n5=30.0, n6=200.0), 20.0, 0.1) == (32.0, 64.0)
+
+
 def test_noise_that_costs_more_than_clipping_narrows_them() -> None:
     counts = at(WIDE, n2=10_000, n10=100.0)
     assert chosen(search(WIDE), counts, 1.0, 1.0) == (0, 1024.0)
