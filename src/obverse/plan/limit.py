@@ -64,7 +64,14 @@ def shape_of(stability: Stability, question: Question, grouped: bool) -> tuple[S
 
 
 def apart(question: Question, catalog: Catalog) -> bool:
-    """Whether rows are a unit's own groups, some of them, and the question tells all of these groups apart."""
+    """Whether no two rows of a unit are in one cell.
+
+    Claim:   where this is true, each cell holds at most one row of a unit.
+    Proof:   the rows are a unit's own groups, some of them, so that two of them differ in a key by which they were grouped
+             (the unit's own key is the same in all). Every such key is a key of the question, as it is, and two cells are
+             never the same for different values; there are no subtotals, in which cells would be added up.
+    Assumes: nothing.
+    """
     relation = question.relation
     if not isinstance(relation, Trim) or not isinstance(relation.child, Reduce) or question.sets:
         return False

@@ -10,7 +10,7 @@ from enum import Enum
 
 from obverse.core.types import Type, Value
 from obverse.plan.expressions import Expr
-from obverse.plan.measure import Measure
+from obverse.plan.measure import TERM_BITS, Measure
 
 
 class Shape(Enum):
@@ -92,7 +92,7 @@ class Fold:
     kind: str
     expr: Expr | None
     rows: int  # the cap on the rows that are meant
-    bits: int = 32  # of a unit's sum, in steps of its grid
+    bits: int = TERM_BITS  # of a unit's sum, in steps of its grid
 
 
 @dataclass(frozen=True, slots=True)

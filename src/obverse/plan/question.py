@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from obverse.plan.searched import Search
 
 
+COUNT_MAX = 1 << 40  # no count that is told is taken to be larger
+
+
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
     """One aggregate of the question: its registry name, argument, literal parameter, and where it stands in the text."""

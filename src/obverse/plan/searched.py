@@ -16,7 +16,7 @@ from obverse.core.types import Type
 from obverse.plan.expressions import ColumnFacts, Expr, Ref, literal
 from obverse.plan.functions import call
 from obverse.plan.nodes import Key, Relation
-from obverse.plan.question import AggregateCall, Output, Question
+from obverse.plan.question import COUNT_MAX, AggregateCall, Output, Question
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 LEVELS = 60  # powers of two below the largest: values closer to zero are all alike
 LEAST = -256  # no power of two below: measures have numbers down to 2**-300
-COUNT_MAX = 1 << 40
 FALSE_ALARM = 0.01  # chance that noise at some level is believed
 LIKELY = 2.0  # deviations from which on a level is believed that lies beside one that is
 CLIPPED_MAX = 0.25  # of the units
@@ -91,10 +90,6 @@ class Search:
         outputs = (Output("level", Ref("key0", place.facts)), Output("units", units))
         return Question(relation, (key,), (AggregateCall("count", None, "COUNT(*)"),), outputs, groups=groups)
 
-    def reach(self, low: float, high: float) -> float:
-        """What noise grows with."""
-        return (high - low) / 2 if self.centred else max(abs(low), abs(high))
-
 
 def chosen(search: Search, units: NDArray[np.float64], deviation: float, noise: float) -> tuple[int | float, int | float]:
     """The bounds with the least expected error: what is clipped, and `noise` of the whole answer for each 1 that they reach.
@@ -107,7 +102,6 @@ def chosen(search: Search, units: NDArray[np.float64], deviation: float, noise: 
     import numpy as np
 
     scale = search.scale
-
     levels = np.array(scale.levels)
     caps = np.array([0.0, *map(float, scale.caps)])
     sizes = (caps[np.abs(levels)] + caps[np.abs(levels) + 1]) / 2 * np.where(levels < 0, -1.0, 1.0)

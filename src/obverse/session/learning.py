@@ -136,7 +136,7 @@ def kinds_of(question: Question) -> tuple[int, int]:
     return grow, len(question.aggregates) - grow
 
 
-def noise_per_cap(draft: CostedPlan) -> float:
+def noise_per_cap(draft: CostedPlan, unknown: float = UNKNOWN_CELLS) -> float:
     """The noise of all cells together, for each row (or unit of a sum) that the cap grows by."""
     setting = draft.annotated.limited.setting
     ratios = [
@@ -144,7 +144,7 @@ def noise_per_cap(draft: CostedPlan) -> float:
         for measure, mechanism in zip(draft.measures, draft.mechanisms)
         if isinstance(mechanism, Additive)
     ]
-    cells = setting.cells * (UNKNOWN_CELLS if setting.discovered else 1)
+    cells = setting.cells * (unknown if setting.discovered else 1)
     return cells * (sum(ratios) / len(ratios) if ratios else DEFAULT_NOISE)
 
 

@@ -8,6 +8,7 @@ from obverse.core.errors import invariant
 from obverse.mechanisms.base import Additive
 from obverse.plan.searched import chosen
 from obverse.session.ask import Earlier
+from obverse.session.learning import noise_per_cap
 from obverse.session.planning import Planned
 from obverse.sql.searching import Found
 
@@ -30,9 +31,5 @@ def bounds_from(planned: Planned, answers: Earlier) -> Found:
 
 def _noise(planned: Planned, units: float) -> float:
     """Of all cells together, for each 1 that the bounds reach. Discovered keys are between one and as many as can pass."""
-    costed = planned.costed
-    ratios = [m.stddev() / float(s.proven.linf) for s, m in zip(costed.measures, costed.mechanisms) if isinstance(m, Additive)]
-    cells = float(costed.annotated.limited.setting.cells)
-    if costed.threshold is not None:
-        cells *= math.sqrt(max(1.0, units / costed.threshold.threshold))
-    return cells * sum(ratios) / len(ratios)
+    threshold = planned.costed.threshold
+    return noise_per_cap(planned.costed, 1.0 if threshold is None else math.sqrt(max(1.0, units / threshold.threshold)))

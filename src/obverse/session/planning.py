@@ -139,8 +139,13 @@ def _searching(text: str, question: Question, catalog: Catalog, wish: Wish, key:
 
 def found_words(question: Question, found: Found) -> str:
     """What was found, and with what."""
-    told = [f"[{found[s.name][0]:,g}, {found[s.name][1]:,g}] for {s.spoken}" for s, _ in question.searches]
+    told = [f"[{_told(found[s.name][0])}, {_told(found[s.name][1])}] for {s.spoken}" for s, _ in question.searches]
     return f"bounds were found privately with {SEARCHED} of the price: {', '.join(told)}; what lies beyond them is clipped"
+
+
+def _told(bound: int | float) -> str:
+    """Exactly, since powers of two have many digits."""
+    return f"{int(bound):,}" if bound == int(bound) else repr(bound)
 
 
 def _again(text: str, question: Question, catalog: Catalog, found: Found | None = None) -> Question:

@@ -16,7 +16,7 @@ from obverse.plan.aggregates import BY_NAME
 from obverse.plan.expressions import ColumnFacts, Expr, Ref, canonical, domain, key_named, literal, refs
 from obverse.plan.functions import call
 from obverse.plan.nodes import Cells, Key
-from obverse.plan.question import AggregateCall, Order, Output, PublicQuestion, Question
+from obverse.plan.question import COUNT_MAX, AggregateCall, Order, Output, PublicQuestion, Question
 from obverse.plan.relations import pruned, unit_key
 from obverse.sql.aggregates import aggregate_of, is_aggregate
 from obverse.sql.gathered import Gathered
@@ -36,7 +36,7 @@ CELLS_MAX = 1 << 20
 GROUPING_MAX = 32  # keys, each a bit
 CELLS_OF_A_KEY_MAX = 1 << 12  # public cells of each discovered key
 CHOSEN = ("mode", "min", "max", "percentile_disc", "quantile_disc")  # of which the answer is one of the values, or between them
-COUNT_MAX, SUM_MAX = 1 << 40, 1 << 61
+SUM_MAX = 1 << 61
 
 
 def resolve(text: str, catalog: Catalog, now: dt.datetime, found: Found | None = None) -> Question | PublicQuestion:

@@ -75,7 +75,9 @@ def rows_apart(rows: int, a: int, b: int, cells: int, neighbours: Neighbours) ->
     Proof:   adding or removing a unit moves at most n = min(rows, cells) cells by at most mag each. Replacing one moves at
              most 2 n: m of them, that both reach, by at most wide = max(b - a, mag), and 2 (n - m) by mag. So L1 is at most
              max(n wide, 2 n mag), the square of L2 at most max(n wide^2, 2 n mag^2), and Linf at most wide.
-    Assumes: a unit has at most `rows` rows, no two of one key, their values in [a, b], each counted at most in full.
+             Where rows are counted in part, by weights up to one that add up to at most `rows`, the norms are convex in
+             the weights, so that they are largest where each row counts in full or not at all.
+    Assumes: no two rows of a unit are in one cell, their values lie in [a, b], and their weights add up to `rows` at most.
     """
     size, several = Fraction(max(abs(a), abs(b), 1)), min(rows, cells)
     if neighbours is Neighbours.ADD_REMOVE:
