@@ -195,42 +195,44 @@ class Gathered:
         self.folds.append(made)
         return Ref(made.name, fold_facts(made, always_there=True))
 
-    def _units(self, made: AggregateCall, folds: list[Fold]) -> AggregateCall:
+    def _units(self, made: AggregateCall) -> AggregateCall:
         """The number of units: of rows, each of which is one; or of those in which the key is not NULL."""
         if made.argument is None or not made.argument.facts.nullable:
             return replace(made, function="count", argument=None)
-        there = Fold(f"fold{len(folds)}", "count", made.argument, 1)
-        folds.append(there)
+        there = Fold(f"fold{len(self.folds)}", "count", made.argument, 1)
+        self.folds.append(there)
         return replace(made, function="sum", argument=Ref(there.name, fold_facts(there, always_there=True)))
 
     def question(self, asked: Question) -> Question:
-        """The question over what is gathered, with the searches for its bounds."""
-        made = self._gathered(asked, self.folds)
-        if not self.searching.searches:
-            return made
-        rows = self._gathered(asked, self.searching.folds)
-        first = [(s, s.question(rows.relation, rows.groups)) for s in self.searching.searches.values()]
-        return replace(made, searches=tuple((s, pruned(q)) for s, q in first))
-
-    def _gathered(self, asked: Question, folds: list[Fold]) -> Question:
-        """The question over a unit's own aggregates; its keys and aggregates are those that were made here."""
+        """The question over what units bring, with the searches for its bounds; its keys and aggregates were made here."""
         self._check(asked)
         clause = self.clause
         keys = tuple((f"key{n}", key.expr) for n, key in enumerate(asked.keys))
         made = replace(asked, epsilon=clause.epsilon, delta=clause.delta, least_units=clause.min_privacy_units_per_group)
-        if not self.stability.keyed:
+        if self.stability.keyed and not self.by_rows and "row" in self.went:
+            made = replace(made, groups=self.groups)
+        elif self.stability.keyed and not self.by_rows:
+            calls = tuple(self._units(a) if a.function == UNITS else a for a in asked.aggregates)
+            facts = facts_of(Reduce(asked.relation, keys, ()), self.catalog).columns
+            told = (Key(k.name, Ref(name, facts[name]), k.domain, k.null_cell) for k, (name, _) in zip(asked.keys, keys))
+            made = replace(made, keys=tuple(told), aggregates=calls)
+        made = replace(made, relation=self._own(asked.relation, keys, self.folds))
+        if not self.searching.searches:
             return made
+        rows = self._own(asked.relation, keys, self.searching.folds)
+        first = ((search, pruned(search.question(rows, made.groups))) for search in self.searching.searches.values())
+        return replace(made, searches=tuple(first))
+
+    def _own(self, relation: Relation, keys: tuple[tuple[str, Expr], ...], folds: list[Fold]) -> Relation:
+        """What units bring: their own aggregates in some of their groups, or some of their rows."""
+        if not self.stability.keyed:
+            return relation
         if self.by_rows:
-            return replace(made, relation=Trim(asked.relation, clause.max_rows_contributed or 1))
+            return Trim(relation, self.clause.max_rows_contributed or 1)
         if "row" in self.went:
-            return replace(made, relation=self._chosen(asked.relation, keys), groups=self.groups)
-        calls = tuple(self._units(a, folds) if a.function == UNITS else a for a in asked.aggregates)
-        relation: Relation = Reduce(asked.relation, keys, tuple(folds))
-        facts = facts_of(relation, self.catalog).columns
-        if keys:
-            relation = Trim(relation, self.groups)
-        told = tuple(Key(k.name, Ref(name, facts[name]), k.domain, k.null_cell) for k, (name, _) in zip(asked.keys, keys))
-        return replace(made, relation=relation, keys=told, aggregates=calls)
+            return self._chosen(relation, keys)
+        gathered = Reduce(relation, keys, tuple(folds))
+        return Trim(gathered, self.groups) if keys else gathered
 
     def _check(self, asked: Question) -> None:
         unused = [bounds for start, bounds in self.clause.bounds.items() if start not in self.used]
