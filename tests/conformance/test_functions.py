@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from obverse.core.bounds import UNBOUNDED, Bounds, Categories, Interval, Unbounded, contains, interval, join
 from obverse.core.types import Value
-from obverse.plan.dialects.duckdb import DIALECTS
+from obverse.plan.dialects import DIALECTS
 from obverse.plan.functions import BY_NAME, FUNCTIONS
 from obverse.plan.functions.base import Function
 from obverse.testing.check_function import Run, check_function

@@ -11,7 +11,7 @@ import pytest
 from obverse.core.bounds import Categories
 from obverse.core.types import Value
 from obverse.plan import print as printing
-from obverse.plan.dialects.duckdb import DIALECTS
+from obverse.plan.dialects import DIALECTS
 from obverse.plan.expressions import Call, ColumnFacts
 from obverse.plan.rules.scan import column_facts
 from obverse.plan.rules.stack import modelled

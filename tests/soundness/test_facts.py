@@ -9,7 +9,7 @@ import pytest
 
 from obverse.core.bounds import Categories, Interval
 from obverse.core.types import Type, Value
-from obverse.plan.dialects.duckdb import DIALECTS
+from obverse.plan.dialects import DIALECTS
 from obverse.plan.expressions import ColumnFacts, as_number
 from obverse.plan.nodes import Relation, every
 from obverse.plan.question import Question

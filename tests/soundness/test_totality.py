@@ -12,7 +12,7 @@ from obverse.catalog.model import Column
 from obverse.core.bounds import UNBOUNDED, Bounds, Categories, interval
 from obverse.core.types import Type
 from obverse.plan import print as printing
-from obverse.plan.dialects.duckdb import DIALECTS
+from obverse.plan.dialects import DIALECTS
 from obverse.testing.neighbours import WRITTEN
 
 D = DIALECTS["duckdb"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from obverse.catalog.model import Catalog
-from obverse.plan.dialects.duckdb import DIALECTS
+from obverse.plan.dialects import DIALECTS
 from obverse.plan.nodes import Aggregate, Shape
 from obverse.plan.parts import Parts, long_form
 from obverse.plan.rows import Rows
@@ -29,4 +29,4 @@ def emit(root: Aggregate, catalog: Catalog, dialect: str, key: str = "") -> str:
             return writer.cells(writer.totals(source), [writer.total(i) for i in writer.places])
         case Shape.WEIGHTED:
             summed = writer.cells(writer.weighted("kept", "kept"), [writer.share(i) for i in writer.places])
-            return f"WITH kept AS {rows.keeping} {source} {summed}"
+            return f"WITH {DIALECTS[dialect].common('kept', source, kept=rows.keeping)} {summed}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from obverse.core.types import Type
 from obverse.plan.measure import WEIGHT_BITS
 from obverse.plan.nodes import Aggregate, Shape
+from obverse.plan.relations import unit_type
 from obverse.plan.rows import Rows
 from obverse.plan.sources import one_zero
 from obverse.plan.sums import Sums, saturated
@@ -51,25 +52,37 @@ class Parts:
     def groups(self) -> int:
         return self.rows.root.child.child.groups
 
+    def kind(self, name: str) -> Type:
+        """The type of a unit, a cell, a discovered key or a measure's value."""
+        if name == "u":
+            return unit_type(self.rows.sources.catalog)
+        if name == "k":
+            return Type.INTEGER
+        if name.startswith("f"):
+            return self.rows.root.discovered[int(name[1:])].expr.facts.type
+        expr = self.rows.measures[int(name[1:])].term.expr
+        return Type.INTEGER if expr is None else expr.facts.type
+
     def text(self) -> str:
         measures = self.rows.measures
-        ctes = [f"kept AS {self.rows.keeping} {self.kept()}"]
+        d = self.rows.d
+        ctes = [d.common("kept", self.kept(), kept=self.rows.keeping)]
         added = [i for i, m in enumerate(measures) if m.summed]
         if added:
-            ctes.append(f"added AS MATERIALIZED ({self.added(added)})")
+            ctes.append(d.common("added", f"({self.added(added)})", kept=True))
         parts = [self.part(i, "added", f"m{i}", "0") for i in added]
         for i, measure in enumerate(measures):
             if measure.summed:
                 continue
             if measure.term.kind in ("distinct", "units") and not self.single:
                 values = [*self.cell, *([f"t{i}"] if measure.term.kind == "distinct" else [])]
-                ctes.append(f"pairs{i} AS MATERIALIZED ({self.pairs(values, f' WHERE t{i} IS NOT NULL')})")
+                ctes.append(d.common(f"pairs{i}", f"({self.pairs(values, f' WHERE t{i} IS NOT NULL')})", kept=True))
             ctes.append(f"part{i} AS ({self.measured(i)})")
             parts.append(self.part(i, f"part{i}", "m", "leaf" if measure.term.leaves is not None else "0"))
         if self.found:
             if not self.single:
-                ctes.append(f"votes AS MATERIALIZED ({self.pairs(self.found)})")
-            ctes.append(f"listed AS MATERIALIZED ({self.listed()})")
+                ctes.append(d.common("votes", f"({self.pairs(self.found)})", kept=True))
+            ctes.append(d.common("listed", f"({self.listed()})", kept=True))
             names = ", ".join(self.found)
             head = f"SELECT CAST(-1 AS BIGINT) AS part, id, CAST(0 AS BIGINT) AS k, CAST(0 AS BIGINT) AS leaf, n AS m, {names}"
             parts.insert(0, f"{head} FROM listed")
@@ -95,7 +108,8 @@ class Parts:
         key = "id" if self.found else "CAST(0 AS BIGINT)"
         joined = ""
         if self.found:
-            same = " AND ".join(f"s.{f} IS NOT DISTINCT FROM l.{f}" for f in self.found)
+            kinds = [key.expr.facts.type for key in self.rows.root.discovered]
+            same = " AND ".join(self.rows.d.same(f"s.{f}", f"l.{f}", kind) for f, kind in zip(self.found, kinds))
             joined = f" JOIN listed AS l ON {same}"
         rest = "".join(f", l.{f} AS {f}" for f in self.found)
         figures = f"CAST({i} AS BIGINT) AS part, {key} AS id, {k} AS k, CAST({leaf} AS BIGINT) AS leaf, {value} AS m{rest}"
@@ -110,7 +124,7 @@ class Parts:
         else:
             source = self.expanded(self.sums.weighted("kept", "kept", places))
             values = [self.sums.share(i) for i in places]
-        return self.added_up({f"m{i}": f"SUM({v})" for i, v in zip(places, values)}, source)
+        return self.added_up({f"m{i}": self.rows.d.total(v) for i, v in zip(places, values)}, source)
 
     def added_up(self, totals: dict[str, str], source: str, *more: str) -> str:
         if self.rows.late:
@@ -156,7 +170,7 @@ class Parts:
             value = self.sums.share(i)
         where = "" if self.rows.late else f" WHERE t{i} IS NOT NULL"
         there = f"(SELECT *, t{i} AS leaf FROM {source} AS x{where})"
-        return self.added_up({"m": f"SUM({value})"}, there, "leaf")
+        return self.added_up({"m": self.rows.d.total(value)}, there, "leaf")
 
     def distinct(self, i: int) -> str:
         """Different values, of which each unit brings a bounded number."""
@@ -174,7 +188,7 @@ class Parts:
         weight = self.sums.weight_of("COUNT(*)", self.rows.measures[i].cap, WEIGHT_BITS - self.rows.measures[i].bits)
         weights = f"(SELECT u, {weight} AS w{i} FROM pairs{i} AS y GROUP BY u)"
         source = f"(SELECT * FROM pairs{i} AS p JOIN {weights} AS g USING (u))"
-        return self.grouped([f"{saturated(f'SUM(w{i})')} AS m"], source)
+        return self.grouped([f"{saturated(self.rows.d.total(f'w{i}'))} AS m"], source)
 
     def listed(self) -> str:
         """The discovered keys, how many units vote for each, and their places in the order of their values."""
@@ -182,14 +196,15 @@ class Parts:
         values = ", ".join(self.found)
         counted = f"(SELECT {values}, COUNT(*) AS n FROM {votes} AS v GROUP BY {values})"
         order = ", ".join(f"{f} NULLS LAST" for f in self.found)
-        return f"SELECT {values}, n, row_number() OVER (ORDER BY {order}) - 1 AS id FROM {counted} AS o"
+        return f"SELECT {values}, n, CAST(row_number() OVER (ORDER BY {order}) - 1 AS BIGINT) AS id FROM {counted} AS o"
 
     def chosen(self, pairs: str, values: list[str]) -> str:
         """Of each unit's different values at most as many as it may bring; only units with more are put in order."""
         columns = ", ".join(values)
         over = f"(SELECT u FROM {pairs} AS b GROUP BY u HAVING COUNT(*) > {self.groups})"
-        hashed = self.rows.d.keyed_hash(self.key, ["u", *values])
-        ranked = f"SELECT {columns}, row_number() OVER (PARTITION BY u ORDER BY {hashed}, {columns}) AS place FROM {pairs} AS e"
-        few = f"SELECT {columns} FROM {pairs} AS c WHERE u NOT IN (SELECT u FROM {over} AS d)"
+        hashed = self.rows.d.keyed_hash(self.key, [(name, self.kind(name)) for name in ("u", *values)])
+        order = ", ".join([hashed, *(f"{value} NULLS LAST" for value in values)])
+        ranked = f"SELECT {columns}, row_number() OVER (PARTITION BY u ORDER BY {order}) AS place FROM {pairs} AS e"
+        few = f"SELECT {columns} FROM {pairs} AS c WHERE NOT EXISTS (SELECT 1 FROM {over} AS d WHERE d.u = c.u)"
         many = f"SELECT {columns} FROM ({ranked} WHERE u IN (SELECT u FROM {over} AS h)) AS r WHERE place <= {self.groups}"
         return f"({few} UNION ALL {many})"

@@ -8,7 +8,7 @@ from obverse.catalog.model import Column
 from obverse.core.bounds import Categories, Interval
 from obverse.core.errors import Refused
 from obverse.core.types import Type, days, micros
-from obverse.plan.dialects.duckdb import DuckDB
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import Call, Expr, Literal, Ref, from_number
 from obverse.plan.functions import BY_NAME, PASS_NULLS
 from obverse.plan.functions.base import always_null
@@ -19,7 +19,7 @@ FEW = 8  # texts that are compared one by one; more are looked up
 FIRST_DAY, LAST_DAY = "0001-01-01", "9999-12-31"
 
 
-def expression(expr: Expr, columns: Mapping[str, str], d: DuckDB) -> str:
+def expression(expr: Expr, columns: Mapping[str, str], d: Dialect) -> str:
     """The expression over columns that are printed as given."""
     match expr:
         case Ref(name):
@@ -38,12 +38,12 @@ def expression(expr: Expr, columns: Mapping[str, str], d: DuckDB) -> str:
             return text
 
 
-def raw_column(column: Column, d: DuckDB) -> str:
+def raw_column(column: Column, d: Dialect) -> str:
     """The column read as its declared type; what cannot be read is NULL."""
-    return d.try_cast(f"t.{d.identifier(column.name)}", column.type)
+    return d.stored(f"t.{d.identifier(column.name)}", column)
 
 
-def enforced(column: Column, d: DuckDB) -> str:
+def enforced(column: Column, d: Dialect) -> str:
     """The column as its declared facts say: type, bounds, values, nullability."""
     raw = raw_column(column, d)
     match column.bounds:
@@ -63,7 +63,7 @@ def enforced(column: Column, d: DuckDB) -> str:
             return _unbounded(column, raw, d)
 
 
-def _unbounded(column: Column, raw: str, d: DuckDB) -> str:
+def _unbounded(column: Column, raw: str, d: Dialect) -> str:
     match column.type:
         case Type.DOUBLE:
             raw = f"(CASE WHEN {d.is_finite(raw)} THEN {raw} END)"
@@ -82,7 +82,7 @@ def _unbounded(column: Column, raw: str, d: DuckDB) -> str:
     return raw if column.nullable else f"COALESCE({raw}, {default})"
 
 
-def term(term: Term, value: str | None, d: DuckDB, *, is_raw: bool) -> str:
+def term(term: Term, value: str | None, d: Dialect, *, is_raw: bool) -> str:
     """The term's integer, NULL where its argument is NULL. `is_raw`: the value is a bare column, not yet clamped."""
     if value is None:
         return "1"
@@ -100,10 +100,10 @@ def term(term: Term, value: str | None, d: DuckDB, *, is_raw: bool) -> str:
         return text
     half = (1 << term.shift) >> 1
     square = f"CAST({text} AS BIGINT) * CAST({text} AS BIGINT)"
-    return f"(({square} + CAST({half} AS BIGINT)) >> {term.shift})" if term.shift else f"({square})"
+    return d.shifted(f"({square} + CAST({half} AS BIGINT))", term.shift) if term.shift else f"({square})"
 
 
-def product(term: Term, x: str, y: str, d: DuckDB) -> str:
+def product(term: Term, x: str, y: str, d: Dialect) -> str:
     """The product of two centred arguments; NULL where either is."""
     assert term.expr is not None
     assert term.other is not None
@@ -121,7 +121,7 @@ def product(term: Term, x: str, y: str, d: DuckDB) -> str:
     return f"(CASE WHEN {product} < 0 THEN -{size} ELSE {size} END)"
 
 
-def leaf(term: Term, value: str, d: DuckDB) -> str:
+def leaf(term: Term, value: str, d: Dialect) -> str:
     """The leaf of a value on the tree's grid; NULL where it is NULL. Numbers are clamped before they are cast."""
     assert term.expr is not None
     assert term.leaves is not None
@@ -138,7 +138,7 @@ def leaf(term: Term, value: str, d: DuckDB) -> str:
     return _clamping(value, written, at_ends, inside, d, finite=kind is Type.DOUBLE, sure=not term.expr.facts.nullable)
 
 
-def _place(term: Term, value: str, d: DuckDB) -> str:
+def _place(term: Term, value: str, d: Dialect) -> str:
     """The value's place on the tree's grid, from its first leaf on."""
     assert term.expr is not None
     assert term.leaves is not None
@@ -158,10 +158,10 @@ def _place(term: Term, value: str, d: DuckDB) -> str:
             last = leaves.first + (leaves.count << leaves.shift)
             number = d.round_to_integer(scaled, small=max(abs(leaves.first), abs(last)) < 2**31 - 1)
     number = f"({number} - CAST({leaves.first} AS BIGINT))" if leaves.first else number
-    return f"({number} >> {leaves.shift})" if leaves.shift else number
+    return d.shifted(number, leaves.shift) if leaves.shift else number
 
 
-def _on_grid(grid: Grid, value: str, d: DuckDB, *, whole: bool, finite: bool, sure: bool = False) -> str:
+def _on_grid(grid: Grid, value: str, d: Dialect, *, whole: bool, finite: bool, sure: bool = False) -> str:
     kind = Type.INTEGER if whole else Type.DOUBLE
     low, high = d.literal(grid.lo, kind), d.literal(grid.hi, kind)
     if whole and grid.factor == grid.divisor == 1.0:
@@ -174,7 +174,7 @@ def _on_grid(grid: Grid, value: str, d: DuckDB, *, whole: bool, finite: bool, su
     return _clamping(value, [low, high], [str(grid.first), str(grid.last)], inside, d, finite=finite, sure=sure)
 
 
-def _clamping(value: str, ends: list[str], at_ends: list[str], inside: str, d: DuckDB, *, finite: bool, sure: bool) -> str:
+def _clamping(value: str, ends: list[str], at_ends: list[str], inside: str, d: Dialect, *, finite: bool, sure: bool) -> str:
     """What a number becomes inside its bounds and beyond either end; where it is none, or not finite, NULL.
 
     `sure`: the column is declared to have no NULL, and what is none counts as its lowest value.

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from obverse.catalog.model import Catalog
 from obverse.plan import print as printing
-from obverse.plan.dialects.duckdb import DIALECTS, DuckDB
+from obverse.plan.dialects import DIALECTS
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import Call, Expr
 from obverse.plan.functions import BY_NAME
 from obverse.plan.question import PublicQuestion
@@ -38,7 +39,7 @@ def emit_public(question: PublicQuestion, catalog: Catalog, dialect: str) -> str
     return f"{sql} ORDER BY {', '.join(order)} LIMIT {limit} OFFSET {question.offset}"
 
 
-def _text(expr: Expr, columns: Mapping[str, str], d: DuckDB) -> str:
+def _text(expr: Expr, columns: Mapping[str, str], d: Dialect) -> str:
     if not isinstance(expr, Call):
         return printing.expression(expr, columns, d)
     args = tuple(_text(arg, columns, d) for arg in expr.args)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from obverse.catalog.model import Catalog
 from obverse.core.errors import invariant
+from obverse.core.types import Type
 from obverse.core.units import Neighbours
 from obverse.plan.expressions import Expr, refs
 from obverse.plan.facts import Facts
@@ -52,6 +53,14 @@ def facts_of(relation: Relation, catalog: Catalog) -> Facts:
 def unit_key(catalog: Catalog) -> str:
     """The protected key as columns name it; empty where there is none."""
     return f"{catalog.unit.table}.{catalog.unit.key}" if catalog.unit is not None and catalog.unit.key is not None else ""
+
+
+def unit_type(catalog: Catalog) -> Type:
+    """The type of the protected key."""
+    invariant(catalog.unit is not None and catalog.unit.key is not None, "units are told by a key")
+    assert catalog.unit is not None
+    assert catalog.unit.key is not None
+    return catalog.tables[catalog.unit.table].columns[catalog.unit.key].type
 
 
 def unused(name: str, taken: Container[str]) -> str:

@@ -10,7 +10,7 @@ from obverse.catalog.model import Catalog, Column, Table
 from obverse.core.bounds import Categories, Interval
 from obverse.core.types import Type
 from obverse.plan import print as printing
-from obverse.plan.dialects.duckdb import DuckDB
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import Expr, Ref, domain, refs
 from obverse.plan.measure import Measure
 from obverse.plan.nodes import Aggregate, Filter, Key, Relation, Shape, only_scan
@@ -27,7 +27,7 @@ class Rows:
 
     root: Aggregate
     sources: Sources
-    d: DuckDB
+    d: Dialect
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -50,20 +50,20 @@ class Rows:
         return sums * any(m.summed for m in self.measures) + sum(others) + bool(self.root.discovered)
 
     @cached_property
-    def keeping(self) -> str:
+    def keeping(self) -> bool:
         """Rows are read again where that costs less than to keep them: twice at most, from a table that is no text file."""
         scan = only_scan(self.root.child.child.child)
         again = scan is not None and self.reads <= 2 and self.shape is not Shape.ONE
         if again and scan is not None:
             table = self.sources.catalog.tables[scan.table]
             again = table.source.kind != "csv" and (table.unit is None or len(table.unit.steps) <= 1)
-        return "NOT MATERIALIZED" if again or self.reads == 1 else "MATERIALIZED"
+        return not again and self.reads > 1
 
     @cached_property
     def late(self) -> bool:
         """Whether keys are looked up after adding up: once for each group, not for each row."""
         added = all(m.summed or m.term.leaves is not None for m in self.measures)
-        return added and not self.root.discovered and self.keeping != "MATERIALIZED" and bool(self.looked_up)
+        return added and not self.root.discovered and not self.keeping and bool(self.looked_up)
 
     def text(self) -> str:
         """Rows of unit, cell (its index k, NULL outside the cells; or its values, where they are looked up late) and terms."""
@@ -128,9 +128,10 @@ class Rows:
             source = f"(SELECT *, {values} FROM {source} AS v)"
         indices, joins = [], ""
         for n, key in enumerate(public.keys):
-            index, joined = key_index(key, f"v{n}", f"d{n}", self.d)
             if self.as_it_lies(key):
-                index = f"v{n}" if self.late else self.place(key, n)
+                index, joined = (f"v{n}", "") if self.late else self.place(key, n)
+            else:
+                index, joined = key_index(key, f"v{n}", f"d{n}", self.d)
             joins += joined
             indices.append((index, key))
         parts += [f"{index} AS v{n}" for n, (index, _) in enumerate(indices)] if self.late else self.places(indices)
@@ -144,15 +145,16 @@ class Rows:
     def as_it_lies(self, key: Key) -> bool:
         return isinstance(key.expr, Ref) and key.expr.name in self.looked_up
 
-    def place(self, key: Key, n: int) -> str:
-        """The index of a key as it lies."""
-        place = self.d.text_place(f"v{n}", key.listed)
-        return f"COALESCE({place}, {len(key.listed)})" if key.null_cell else place
+    def place(self, key: Key, n: int) -> tuple[str, str]:
+        """The index of a key as it lies, and a join where it is looked up by one."""
+        place, joined = self.d.place(f"v{n}", key.listed, Type.TEXT, f"d{n}")
+        return f"COALESCE({place}, {len(key.listed)})" if key.null_cell else place, joined
 
-    def cell_of_values(self) -> str:
-        """The cell index from the values by which rows were added up."""
+    def cell_of_values(self) -> tuple[str, str]:
+        """The cell index from the values by which rows were added up, and the joins that it is looked up by."""
         keys = self.root.public.keys
-        return mixed_radix([(self.place(key, n) if self.as_it_lies(key) else f"v{n}", key) for n, key in enumerate(keys)])
+        found = [self.place(key, n) if self.as_it_lies(key) else (f"v{n}", "") for n, key in enumerate(keys)]
+        return mixed_radix([(place, key) for (place, _), key in zip(found, keys)]), "".join(joined for _, joined in found)
 
     def key_value(self, key: Key, columns: Mapping[str, str]) -> str:
         if self.as_it_lies(key):
@@ -258,7 +260,7 @@ def predicates(relation: Relation) -> list[Expr]:
     return found
 
 
-def key_index(key: Key, value: str, alias: str, d: DuckDB) -> tuple[str, str]:
+def key_index(key: Key, value: str, alias: str, d: Dialect) -> tuple[str, str]:
     """The key's index in its domain (NULL: the row is left out), and a join where the domain is a long list."""
     kind, size = key.expr.facts.type, len(key.listed)
     null = f" WHEN {value} IS NULL THEN {size}" if key.null_cell else ""
@@ -272,15 +274,11 @@ def key_index(key: Key, value: str, alias: str, d: DuckDB) -> tuple[str, str]:
         first = printing.key_number(key.listed[0])
         arm = f"WHEN {number} BETWEEN {first} AND {first + size - 1} THEN {number} - ({first})"
         return f"(CASE {arm}{null} END)", ""
-    if kind is Type.TEXT and size > printing.FEW:
-        place = d.text_place(value, key.listed)
-        return (f"COALESCE({place}, CASE{null} END)" if null else place), ""
-    if size <= CASE_MAX:
+    if size <= (printing.FEW if kind is Type.TEXT else CASE_MAX):
         arms = " ".join(f"WHEN {value} = {d.literal(v, kind)} THEN {i}" for i, v in enumerate(key.listed))
         return f"(CASE {arms}{null} END)", ""
-    rows = ", ".join(f"({d.literal(v, kind)}, {i})" for i, v in enumerate(key.listed))
-    joined = f" LEFT JOIN (VALUES {rows}) AS {alias}(v, i) ON {alias}.v = {value}"
-    return (f"(CASE{null} ELSE {alias}.i END)" if null else f"{alias}.i"), joined
+    place, joined = d.place(value, key.listed, kind, alias)
+    return (f"COALESCE({place}, CASE{null} END)" if null else place), joined
 
 
 def _consecutive(key: Key) -> bool:

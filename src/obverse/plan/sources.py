@@ -10,11 +10,11 @@ from obverse.core.bounds import Categories
 from obverse.core.errors import invariant
 from obverse.core.types import Type, Value
 from obverse.plan import print as printing
-from obverse.plan.dialects.duckdb import DuckDB
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import Expr, key_named
 from obverse.plan.measure import bounded
 from obverse.plan.nodes import Filter, Fold, Join, JoinKind, Listed, Map, Mark, Reduce, Relation, Scan, Trim, Union
-from obverse.plan.relations import facts_of, names, unit_key
+from obverse.plan.relations import facts_of, names, unit_key, unit_type
 from obverse.plan.rules.join import equated
 from obverse.plan.rules.reduce import fold_range, sum_type
 
@@ -35,7 +35,7 @@ class Sources:
     """Prints relations. `key` is the question's own key of the hash that chooses among a unit's rows."""
 
     catalog: Catalog
-    d: DuckDB
+    d: Dialect
     key: str
 
     def __call__(self, relation: Relation) -> Source:
@@ -79,7 +79,7 @@ class Sources:
         """
         table = self.catalog.tables[scan.table]
         columns = named(scan.columns)
-        source, unit = (f"{self.d.identifier(table.name)} AS t", None)
+        source, unit = (f"{self.d.relation(table)} AS t", None)
         if not table.public:
             source, unit = unit_source(table, self.catalog, self.d)
         parts = [f"{unit} AS u"] if unit is not None else []
@@ -121,7 +121,7 @@ class Sources:
     def few(self, right: Source, join: Join) -> str:
         """A public side with at most the counted number of rows for each value that it is joined on."""
         joined_on = dict.fromkeys(right.columns[ref.name] for ref in equated(join.on, right.columns))
-        order = ", ".join(right.columns.values())
+        order = ", ".join(f"{name} NULLS LAST" for name in right.columns.values())
         rank = f"row_number() OVER (PARTITION BY {', '.join(joined_on)} ORDER BY {order})"
         return f"(SELECT * FROM (SELECT *, {rank} AS place FROM {right.sql} AS f) AS p WHERE place <= {join.copies})"
 
@@ -170,13 +170,13 @@ class Sources:
             return one_zero(found, self.d) if fold.expr.facts.type is Type.DOUBLE else found
         term, low, high = fold_range(fold)
         text = printing.term(term, value, self.d, is_raw=False)
-        step = self.d.literal(float(term.unit), Type.DOUBLE)
+        step, total = self.d.literal(float(term.unit), Type.DOUBLE), self.d.total(text)
         if fold.kind == "sum":
-            clamped = f"CAST(LEAST(GREATEST(SUM({text}), {low}), {high}) AS BIGINT)"
+            clamped = f"CAST(LEAST(GREATEST({total}, {low}), {high}) AS BIGINT)"
             clamped = f"CASE WHEN COUNT({text}) = 0 THEN NULL ELSE {clamped} END"
             return clamped if sum_type(fold.expr, term) is Type.INTEGER else f"({self.d.cast(clamped, Type.DOUBLE)} * {step})"
         lo, hi = (self.d.literal(float(end), Type.DOUBLE) for end in (bounded(fold.expr).lo, bounded(fold.expr).hi))
-        mean = f"{self.d.cast(f'SUM({text})', Type.DOUBLE)} * {step} / COUNT({text})"
+        mean = f"{self.d.cast(total, Type.DOUBLE)} * {step} / COUNT({text})"
         return f"CASE WHEN COUNT({text}) = 0 THEN NULL ELSE LEAST(GREATEST({mean}, {lo}), {hi}) END"
 
     def marked(self, mark: Mark) -> Source:
@@ -216,8 +216,8 @@ class Sources:
         doubles = [alias for name, alias in inner.columns.items() if facts[name].type is Type.DOUBLE]
         alike = ["u", *(f"{one_zero(a, self.d)} AS {a}" if a in doubles else a for a in inner.columns.values())]
         same = f"(SELECT {', '.join(alike)} FROM {inner.sql} AS z)"  # rows that are equal are the same, whichever is kept
-        values = ["u", *inner.columns.values()]
-        order = ", ".join(["h", *inner.columns.values()])
+        values = [("u", unit_type(self.catalog)), *((alias, facts[name].type) for name, alias in inner.columns.items())]
+        order = ", ".join(["h", *(f"{alias} NULLS LAST" for alias in inner.columns.values())])
         hashed = f"(SELECT *, {self.d.keyed_hash(self.key, values)} AS h FROM {same} AS a)"
         ranked = f"(SELECT *, row_number() OVER (PARTITION BY u ORDER BY {order}) AS place FROM {hashed} AS b)"
         return Source(f"(SELECT * FROM {ranked} AS t WHERE place <= {rows})", inner.columns, True)
@@ -228,7 +228,7 @@ def named(order: tuple[str, ...]) -> dict[str, str]:
     return {name: f"c{i}" for i, name in enumerate(order)}
 
 
-def one_zero(text: str, d: DuckDB) -> str:
+def one_zero(text: str, d: Dialect) -> str:
     """A double with its zero unsigned: which of two equal values stands for a group must not depend on the rows' order."""
     return f"(CASE WHEN {text} = 0 THEN {d.literal(0.0, Type.DOUBLE)} ELSE {text} END)"
 
@@ -243,13 +243,13 @@ def listed(table: Table, columns: Columns, looked_up: frozenset[str] = frozenset
     ]
 
 
-def unit_source(table: Table, catalog: Catalog, d: DuckDB) -> tuple[str, str | None]:
+def unit_source(table: Table, catalog: Catalog, d: Dialect) -> tuple[str, str | None]:
     """FROM text and the unit, read as its declared type; longer paths join a map from key to unit.
 
     A row that reaches several units counts for each of them, within the cap of each, so that what one unit does to a key
     that others share takes nothing from them and gives nothing to them.
     """
-    source = f"{d.identifier(table.name)} AS t"
+    source = f"{d.relation(table)} AS t"
     path = table.unit
     invariant(path is not None, "a private table has a unit")
     assert path is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from obverse.plan.dialects.duckdb import DuckDB
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.measure import WEIGHT_BITS, Measure, bits_under, unit_range
 from obverse.plan.rows import Rows
 
@@ -22,7 +22,7 @@ class Sums:
     """Prints what is added up over rows with u, k and t0 ..."""
 
     rows: Rows
-    d: DuckDB
+    d: Dialect
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -35,7 +35,7 @@ class Sums:
     def totals(self, source: str, places: Sequence[int] | None = None) -> str:
         """No groups: each unit's own totals."""
         chosen = self.places if places is None else places
-        kept = ", ".join(f"COUNT(t{i}) AS n{i}, SUM(t{i}) AS s{i}" for i in chosen)
+        kept = ", ".join(f"COUNT(t{i}) AS n{i}, {self.d.total(f't{i}')} AS s{i}" for i in chosen)
         return f"(SELECT u, {kept} FROM {source} AS r GROUP BY u)"
 
     def total(self, i: int) -> str:
@@ -63,7 +63,7 @@ class Sums:
         measure = self.measures[i]
         weighed = measure.term.kind in ("sum", "squares", "product") and not measure.paired
         value = f"t{i}" if measure.term.lo >= 0 else f"ABS(CAST(t{i} AS BIGINT))"
-        size = f"SUM({value})" if weighed else f"COUNT(t{self.counted(i)})"
+        size = self.d.total(value) if weighed else f"COUNT(t{self.counted(i)})"
         cap = measure.cap if weighed else self.rows.cap
         return self.weight_of(size, cap, 0 if weighed else WEIGHT_BITS - self.kept_bits(i))
 
@@ -112,11 +112,11 @@ class Sums:
         weighted, spare = f"(CAST(t{i} AS BIGINT) * {weight})", self.spare(i)
         if not spare:
             return weighted
-        return f"({weighted} >> {spare})" if measure.term.lo >= 0 else self.d.whole_quotient(weighted, str(1 << spare))
+        return self.d.shifted(weighted, spare) if measure.term.lo >= 0 else self.d.whole_quotient(weighted, str(1 << spare))
 
     def cells(self, source: str, values: list[str]) -> str:
         """Sum the values per cell."""
-        named = {f"m{i}": f"SUM({value})" for i, value in enumerate(values)}
+        named = {f"m{i}": self.d.total(value) for i, value in enumerate(values)}
         if self.rows.late:
             return self.late_cells(source, named)
         sums = ", ".join(f"{saturated(total)} AS {name}" for name, total in named.items())
@@ -131,7 +131,8 @@ class Sums:
         sums = ", ".join(f"{total} AS {name}" for name, total in totals.items())
         added = f"(SELECT {by}, {sums} FROM {source} AS c GROUP BY {by})"
         rest = "".join(f", {name}" for name in (*more, *totals))
-        placed = f"(SELECT {self.rows.cell_of_values()} AS k{rest} FROM {added} AS i)"
+        cell, joins = self.rows.cell_of_values()
+        placed = f"(SELECT {cell} AS k{rest} FROM {added} AS i{joins})"
         joined = any(key.null_cell and self.rows.as_it_lies(key) for key in keys)
         figures = ", ".join(f"{saturated(f'SUM({name})' if joined else name)} AS {name}" for name in totals)
         cell = ", ".join(["k", *more])

@@ -17,7 +17,7 @@ from obverse.core.types import Type
 from obverse.mechanisms.base import Additive
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.answer import Answer
-from obverse.plan.dialects.duckdb import DIALECTS
+from obverse.plan.dialects import DIALECTS
 from obverse.plan.learned import Histogram, Learned, row_caps, sum_caps
 from obverse.plan.measure import Measure
 from obverse.plan.nodes import Reduce, every, scans

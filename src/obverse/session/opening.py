@@ -23,7 +23,7 @@ from obverse.engines import ENGINES
 from obverse.ledger.home import Home, default_home
 from obverse.ledger.register import Claimed, Opened, open_dataset, private_here
 from obverse.ledger.sources import FileSource, NamedSource, ObjectSource, Source
-from obverse.plan.dialects.duckdb import DIALECTS
+from obverse.plan.dialects import DIALECTS
 from obverse.plan.print import enforced
 from obverse.session.public_facts import with_public_facts
 
@@ -44,7 +44,7 @@ def load_project(path: Path, objects: Mapping[str, Any] | None = None) -> Projec
     engine = engine_of(catalog, objects)
     try:
         schemas = {name: engine.schema(name) for name in catalog.tables}
-        values = {place: public_values(engine, *place) for place in needed_values(catalog)}
+        values = {place: public_values(engine, catalog, *place) for place in needed_values(catalog)}
         return Project(with_public_facts(complete(catalog, schemas, values, locator(path)), engine), engine)
     except BaseException:
         engine.close()
@@ -57,11 +57,12 @@ def engine_of(catalog: Catalog, objects: Mapping[str, Any] | None = None) -> Eng
     return made
 
 
-def public_values(engine: Engine, table: str, column: str) -> tuple[Value, ...]:
+def public_values(engine: Engine, catalog: Catalog, table: str, column: str) -> tuple[Value, ...]:
     """The public list that a column takes its values from, in its natural order."""
     d = DIALECTS[engine.dialect]
     name = d.identifier(column)
-    sql = f"SELECT DISTINCT {name} FROM {d.identifier(table)} WHERE {name} IS NOT NULL ORDER BY 1 LIMIT {VALUES_MAX + 1}"
+    rows = d.relation(catalog.tables[table])
+    sql = f"SELECT DISTINCT {name} FROM {rows} WHERE {name} IS NOT NULL ORDER BY 1 LIMIT {VALUES_MAX + 1}"
     return tuple(row[0] for row in engine.run_public(sql, timeout_s=60).rows)
 
 
@@ -149,7 +150,7 @@ def probe_sql(table: Table, engine: Engine) -> str:
     """Reads every column as a question would, and gives counts that nobody sees."""
     d = DIALECTS[engine.dialect]
     counts = ["COUNT(*)", *(f"COUNT({enforced(column, d)})" for column in table.columns.values())]
-    return f"SELECT {', '.join(counts)} FROM {d.identifier(table.name)} AS t"
+    return f"SELECT {', '.join(counts)} FROM {d.relation(table)} AS t"
 
 
 def unfit(table: Table) -> CatalogError:

@@ -10,7 +10,7 @@ from obverse.catalog.model import Catalog, Column, Table
 from obverse.core.bounds import Bounds, Categories, Interval, Unbounded
 from obverse.core.engine import Engine
 from obverse.core.types import Type, Value
-from obverse.plan.dialects.duckdb import DIALECTS
+from obverse.plan.dialects import DIALECTS
 from obverse.plan.expressions import as_number
 from obverse.plan.print import enforced
 
@@ -32,7 +32,7 @@ def _table(table: Table, engine: Engine) -> Table:
 def _column(table: Table, column: Column, engine: Engine) -> Column:
     d = DIALECTS[engine.dialect]
     value = enforced(column, d)
-    grouped = f"SELECT {value} AS v, COUNT(*) AS n FROM {d.identifier(table.name)} AS t GROUP BY 1"
+    grouped = f"SELECT {value} AS v, COUNT(*) AS n FROM {d.relation(table)} AS t GROUP BY 1"
     figures = "COUNT(v), COALESCE(MAX(n) FILTER (WHERE v IS NOT NULL), 0), COUNT(*) FILTER (WHERE v IS NULL), MIN(v), MAX(v)"
     found = engine.run_public(f"SELECT {figures} FROM ({grouped}) AS g", timeout_s=TIMEOUT_S).rows[0]
     different, copies, nulls, low, high = found

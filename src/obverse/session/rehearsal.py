@@ -16,7 +16,7 @@ from obverse.core.types import Type
 from obverse.ledger.home import default_home
 from obverse.ledger.memory import MemoryLedger
 from obverse.plan.answer import Answer, Price, Remaining
-from obverse.plan.dialects.duckdb import TYPE_NAMES
+from obverse.plan.dialects import DIALECTS
 from obverse.session.dummies import Repeatable, made_up
 from obverse.session.opening import Project, check_public, claimed, engine_of, public_private, public_values
 from obverse.session.planning import Number
@@ -93,7 +93,7 @@ def _declared(path: Path, tables: Mapping[str, Any]) -> tuple[Catalog, dict[str,
         if default_home().exists():  # else nothing is known here as private
             check_public(Project(open_, engine))
         schemas = {n: engine.schema(n) if t.public else _schema(t, catalog) for n, t in catalog.tables.items()}
-        values = {place: public_values(engine, *place) for place in needed_values(catalog)}
+        values = {place: public_values(engine, catalog, *place) for place in needed_values(catalog)}
         whole = with_public_facts(complete(catalog, schemas, values, locator(path)), engine)
     finally:
         engine.close()
@@ -111,10 +111,10 @@ def _check_apart(catalog: Catalog) -> None:
 
 def _schema(table: Table, catalog: Catalog) -> dict[str, str]:
     """What a private source is taken to hold: the declared columns, and the keys that lead to the unit."""
-    found = {name: TYPE_NAMES[column.type] for name, column in table.columns.items()}
+    found = {name: DIALECTS["duckdb"].type_name(column.type) for name, column in table.columns.items()}
     for (there, key), kind in _key_types(catalog).items():
         if there == table.name:
-            found.setdefault(key, TYPE_NAMES[kind])
+            found.setdefault(key, DIALECTS["duckdb"].type_name(kind))
     return found
 
 

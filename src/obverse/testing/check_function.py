@@ -15,7 +15,7 @@ from obverse.core.bounds import UNBOUNDED, Bounds, Categories, Interval, Unbound
 from obverse.core.errors import Refused
 from obverse.core.types import INT64_MAX, INT64_MIN, Type, Value, date_of, days, micros, moment_of
 from obverse.plan import print as printing
-from obverse.plan.dialects.duckdb import DuckDB
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import Call, ColumnFacts, Expr, Ref, as_number, canonical, from_number, literal, null_of
 from obverse.plan.functions import BY_NAME, FUNCTIONS, PASS_NULLS, call
 from obverse.plan.functions.base import Function
@@ -66,7 +66,7 @@ class Tried:
     rows: int
 
 
-def check_function(function: Function, run: Run, d: DuckDB, *, seed: int = 0, combinations: int = 40) -> Tried:
+def check_function(function: Function, run: Run, d: Dialect, *, seed: int = 0, combinations: int = 40) -> Tried:
     """Check one function; AssertionError names what is broken, and where. Deterministic for a seed."""
     rng = random.Random(f"{function.name} {seed}")
     tried = rows_tried = 0
@@ -83,7 +83,7 @@ def check_function(function: Function, run: Run, d: DuckDB, *, seed: int = 0, co
     return Tried(tried, rows_tried)
 
 
-def check_expressions(exprs: Sequence[Expr], rows: Sequence[Row], run: Run, d: DuckDB) -> None:
+def check_expressions(exprs: Sequence[Expr], rows: Sequence[Row], run: Run, d: Dialect) -> None:
     """Evaluate all expressions on all rows in one SELECT, and compare each value with its facts and its reference."""
     columns = {r.name: r.facts.type for expr in exprs for r in _refs(expr)}
     names = sorted(columns) or ["one"]

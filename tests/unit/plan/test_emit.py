@@ -16,7 +16,7 @@ import pytest
 
 from obverse.catalog.model import Catalog
 from obverse.core.types import Type
-from obverse.plan.dialects.duckdb import DIALECTS
+from obverse.plan.dialects import DIALECTS
 from obverse.plan.emit import emit
 from obverse.plan.explain import plan_text
 from obverse.plan.expressions import ColumnFacts, Ref

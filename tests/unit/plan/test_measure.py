@@ -14,7 +14,7 @@ from obverse.core.bounds import Interval, interval
 from obverse.core.errors import Refused
 from obverse.core.types import Type
 from obverse.plan import print as printing
-from obverse.plan.dialects.duckdb import DIALECTS
+from obverse.plan.dialects import DIALECTS
 from obverse.plan.expressions import ColumnFacts, Ref, literal
 from obverse.plan.measure import (
     TERM_BITS,

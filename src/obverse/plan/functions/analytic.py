@@ -18,16 +18,15 @@ from fractions import Fraction
 from obverse.core.bounds import UNBOUNDED, Bounds, Interval
 from obverse.core.numbers import down, up
 from obverse.core.types import Type, Value
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import ColumnFacts
 from obverse.plan.functions.arithmetic import DOUBLE_MAX, NUMBERS, as_type
-from obverse.plan.functions.base import ANY, Dialect, Facts, Function, Printed, double_bounds, doubles, need, tainted
+from obverse.plan.functions.base import ANY, Facts, Function, Printed, double_bounds, doubles, need, tainted
 
 MOST = sys.float_info.max
 TINY = 5e-324
 EXPONENT_MAX = 690.0  # e**690 is below 2**1000
 WIDER, LEAST_WIDTH = Fraction(1, 2**40), Fraction(1, 2**1000)
-
-Print = Callable[[str, Dialect], str]
 
 
 def around(values: tuple[float, ...]) -> Bounds:
@@ -67,7 +66,6 @@ def _analytic(
     low: float = -MOST,
     high: float = MOST,
     within: Callable[[float, float], Bounds] | None = None,
-    sql: Print | None = None,
 ) -> Function:
     """A function of one double; monotone on its domain unless `within` says where its values lie."""
 
@@ -82,7 +80,7 @@ def _analytic(
 
     def printed(args: Printed, facts: Facts, d: Dialect) -> str:
         x = kept(as_type(args, facts, Type.DOUBLE, d)[0], facts[0], low, high, d)
-        return sql(x, d) if sql is not None else f"{name}({x})"
+        return d.call(name, x)
 
     def reference(x: Value) -> Value:
         return None if not isinstance(x, (int, float)) or not low <= x <= high else f(float(x))
@@ -107,7 +105,7 @@ cbrt = _analytic("cbrt", math.cbrt, "CBRT(x)")
 exp = _analytic("exp", math.exp, f"EXP(x) (NULL where x is above {EXPONENT_MAX:.0f})", high=EXPONENT_MAX)
 ln = _analytic("ln", math.log, "LN(x) (NULL where x is not positive)", low=TINY)
 log10 = _analytic("log10", math.log10, "LOG(x), LOG10(x), LOG(10, x)", low=TINY)
-log2 = _analytic("log2", math.log2, "LOG2(x), LOG(2, x)", low=TINY, sql=lambda x, d: d.log2(x))
+log2 = _analytic("log2", math.log2, "LOG2(x), LOG(2, x)", low=TINY)
 sin = _analytic("sin", math.sin, "SIN(x)", within=_unit)
 cos = _analytic("cos", math.cos, "COS(x)", within=_unit)
 tan = _analytic("tan", math.tan, "TAN(x)", within=_unknown)

@@ -17,9 +17,9 @@ from typing import Any
 
 from obverse.core.bounds import UNBOUNDED, Bounds, Interval
 from obverse.core.types import INT64_MAX, INT64_MIN, Type, Value
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import ColumnFacts, number_bounds
 from obverse.plan.functions.base import (
-    Dialect,
     Facts,
     Function,
     Printed,
@@ -66,13 +66,6 @@ def _result(facts: Facts, bounds: Bounds, step: Fraction | None, *, null: bool =
     return ColumnFacts(kind, null or any_null(facts), bounds, Fraction(1) if whole else step, tainted(facts))
 
 
-def _infix(sign: str) -> Callable[[Printed, Facts, Dialect], str]:
-    def printed(args: Printed, facts: Facts, d: Dialect) -> str:
-        return f"({args[0]} {sign} {args[1]})"
-
-    return printed
-
-
 def as_type(args: Printed, facts: Facts, kind: Type, d: Dialect) -> Printed:
     """Arguments printed as one type: a cast where the type differs, and a NULL of that type for what is always NULL."""
 
@@ -84,13 +77,10 @@ def as_type(args: Printed, facts: Facts, kind: Type, d: Dialect) -> Printed:
     return tuple(map(one, args, facts))
 
 
-def _typed(function: Function) -> Callable[[Printed, Facts, Dialect], str]:
-    """Print over doubles unless the result is an integer."""
-
-    def printed(args: Printed, facts: Facts, d: Dialect) -> str:
-        return function.sql(as_type(args, facts, function.derive(facts).type, d), facts, d)
-
-    return printed
+def _at_least_one(fact: ColumnFacts) -> bool:
+    """Whether the number is 0 or of magnitude 1 at least, so that no product with it is smaller than the other factor."""
+    bounds = number_bounds(fact)
+    return fact.type is Type.INTEGER or (bounds is not None and (bounds.lo >= 1 or bounds.hi <= -1))
 
 
 def _reference(f: Callable[..., Any]) -> Callable[..., Value]:
@@ -111,9 +101,16 @@ def _simple(name: str, sign: str, f: Callable[..., Any], step: Callable[[Facts],
         need(NUMBERS, facts, sign)
         return _result(facts, _binary_bounds(facts, f), step(facts))
 
+    def printed(args: Printed, facts: Facts, d: Dialect) -> str:
+        made = derive(facts)
+        left, right = as_type(args, facts, made.type, d)
+        if made.type is Type.INTEGER:
+            return f"({left} {sign} {right})"
+        small = sign == "*" and not any(map(_at_least_one, facts))
+        return d.operation(sign, left, right, large=made.bounds == UNBOUNDED, small=small)
+
     proof = "interval arithmetic; see the family's proof"
-    plain = Function(name, derive, _infix(sign), _reference(f), proof, f"a {sign} b")
-    return Function(name, derive, _typed(plain), plain.reference, plain.proof, plain.spoken)
+    return Function(name, derive, printed, _reference(f), proof, f"a {sign} b")
 
 
 def _same_step(facts: Facts) -> Fraction | None:
@@ -149,7 +146,10 @@ def _divide_facts(facts: Facts) -> ColumnFacts:
 
 def _divide_sql(args: Printed, facts: Facts, d: Dialect) -> str:
     top, bottom = as_type(args, facts, Type.DOUBLE, d)
-    return f"(CASE WHEN {args[1]} <> 0 THEN {top} / {bottom} END)"
+    a, b = double_bounds(facts[0]), double_bounds(facts[1])
+    large = _divide_facts(facts).bounds == UNBOUNDED and (a is None or facts[1].type is not Type.INTEGER)
+    small = facts[0].type is not Type.INTEGER or b is None
+    return f"(CASE WHEN {args[1]} <> 0 THEN {d.operation('/', top, bottom, large=large, small=small)} END)"
 
 
 divide = Function(
@@ -194,7 +194,8 @@ def _whole_division_sql(sign: str) -> Callable[[Printed, Facts, Dialect], str]:
     def printed(args: Printed, facts: Facts, d: Dialect) -> str:
         lowest = f"{args[1]} = -1 AND {args[0]} = {d.literal(INT64_MIN, Type.INTEGER)}"
         guard = f"{args[1]} <> 0 AND NOT ({lowest})" if _may_overflow(facts) else f"{args[1]} <> 0"
-        return f"(CASE WHEN {guard} THEN {args[0]} {sign} {args[1]} END)"
+        found = d.whole_quotient(args[0], args[1]) if sign == "//" else f"{args[0]} {sign} {args[1]}"
+        return f"(CASE WHEN {guard} THEN {found} END)"
 
     return printed
 

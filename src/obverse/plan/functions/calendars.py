@@ -18,8 +18,9 @@ from functools import lru_cache
 
 from obverse.core.bounds import UNBOUNDED, Bounds, Categories, Interval
 from obverse.core.types import Type, Value, days
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import ColumnFacts
-from obverse.plan.functions.base import ANY, Dialect, Facts, Function, Printed, literal_text, mismatch, need, tainted
+from obverse.plan.functions.base import ANY, Facts, Function, Printed, literal_text, mismatch, need, tainted
 from obverse.plan.functions.dates import TEMPORAL, ends_of, midnight_of, units_between
 from obverse.plan.functions.listing import CHARACTERS_MAX, over_lists
 from obverse.plan.functions.text import strict
@@ -81,7 +82,7 @@ def _last_day_facts(facts: Facts) -> ColumnFacts:
 last_day = Function(
     "last_day",
     _last_day_facts,
-    lambda args, facts, d: d.last_day(args[0]),
+    lambda args, facts, d: d.last_day(args[0], facts[0].type),
     strict(last_of_month),
     "monotone; the months between the ends are listed",
     "LAST_DAY(d)",

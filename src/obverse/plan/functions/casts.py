@@ -16,8 +16,9 @@ from fractions import Fraction
 
 from obverse.core.bounds import UNBOUNDED, Bounds, Categories, Interval
 from obverse.core.types import INT64_MAX, INT64_MIN, Type, Value
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import ColumnFacts, number_bounds
-from obverse.plan.functions.base import Dialect, Facts, Function, Printed, always_null, mismatch, widened
+from obverse.plan.functions.base import Facts, Function, Printed, always_null, mismatch, widened
 from obverse.plan.functions.listing import over_lists
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?", re.ASCII)
@@ -76,7 +77,7 @@ def _cast(kind: Type, meaning: Callable[[Value], Value]) -> Function:
         return ColumnFacts(kind, fact.nullable or _may_fail(fact, kind), _bounds(fact, kind), step, fact.identifies)
 
     def printed(args: Printed, facts: Facts, d: Dialect) -> str:
-        return args[0] if facts[0].type is kind else d.try_cast(args[0], kind)
+        return args[0] if facts[0].type is kind else d.try_cast(args[0], kind, facts[0].type)
 
     def reference(value: Value) -> Value:
         if value is None:

@@ -13,10 +13,10 @@ from collections.abc import Callable
 
 from obverse.core.bounds import UNBOUNDED
 from obverse.core.types import Type, Value
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import ColumnFacts
 from obverse.plan.functions.arithmetic import as_type
 from obverse.plan.functions.base import (
-    Dialect,
     Facts,
     Function,
     Printed,
@@ -166,10 +166,10 @@ def _like_facts(fold: Callable[[str], str]) -> Callable[[Facts], ColumnFacts]:
     return derive
 
 
-def _like_sql(word: str) -> Callable[[Printed, Facts, Dialect], str]:
+def _like_sql(*, fold: bool) -> Callable[[Printed, Facts, Dialect], str]:
     def printed(args: Printed, facts: Facts, d: Dialect) -> str:
-        escape = f" ESCAPE {args[2]}" if len(args) == 3 else ""
-        return f"({args[0]} {word} {args[1]}{escape})"
+        pattern, escape = (literal_text(fact) or "" for fact in (*facts, facts[1])[1:3])
+        return d.like(args[0], pattern, escape if len(args) == 3 else "", folded=fold)
 
     return printed
 
@@ -185,8 +185,8 @@ def _like_meaning(fold: Callable[[str], str]) -> Callable[..., Value]:
 
 
 LIKE_PROOF = "the pattern is a literal that no text can make the engine refuse; each text is matched in bounded time"
-like = Function("like", _like_facts(str), _like_sql("LIKE"), _like_meaning(str), LIKE_PROOF, "a LIKE 'pattern'")
-ilike = Function("ilike", _like_facts(folded), _like_sql("ILIKE"), _like_meaning(folded), LIKE_PROOF, "a ILIKE 'pattern'")
+like = Function("like", _like_facts(str), _like_sql(fold=False), _like_meaning(str), LIKE_PROOF, "a LIKE 'pattern'")
+ilike = Function("ilike", _like_facts(folded), _like_sql(fold=True), _like_meaning(folded), LIKE_PROOF, "a ILIKE 'pattern'")
 
 
 def _logic_facts(word: str) -> Callable[[Facts], ColumnFacts]:

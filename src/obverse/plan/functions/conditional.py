@@ -12,10 +12,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from obverse.core.types import Type, Value
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import ColumnFacts
 from obverse.plan.functions.arithmetic import as_type
 from obverse.plan.functions.base import (
-    Dialect,
     Facts,
     Function,
     Printed,

@@ -14,8 +14,9 @@ from functools import lru_cache
 
 from obverse.core.bounds import UNBOUNDED, Bounds, Categories, Interval
 from obverse.core.types import Type, Value, days, micros
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import ColumnFacts, from_number, number_bounds
-from obverse.plan.functions.base import ANY, Dialect, Facts, Function, Printed, doubles, need, tainted
+from obverse.plan.functions.base import ANY, Facts, Function, Printed, doubles, need, tainted
 
 TEMPORAL = (Type.DATE, Type.TIMESTAMP)
 RANGES = {

@@ -15,9 +15,10 @@ from fractions import Fraction
 
 from obverse.core.bounds import Interval
 from obverse.core.types import Type, Value, days, micros
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import ColumnFacts
 from obverse.plan.functions.arithmetic import as_type
-from obverse.plan.functions.base import ANY, Dialect, Facts, Function, Printed, any_null, common_type, need, tainted
+from obverse.plan.functions.base import ANY, Facts, Function, Printed, any_null, common_type, need, tainted
 from obverse.plan.functions.dates import TEMPORAL, ends_of, midnight_of
 
 MICROS = {"hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}
@@ -73,7 +74,9 @@ def _difference(unit: str) -> Function:
         return _spread(facts, span)
 
     def printed(args: Printed, facts: Facts, d: Dialect) -> str:
-        return d.date_diff(unit, *as_type(args, facts, common_type(facts, "DATE_DIFF"), d))
+        kind = common_type(facts, "DATE_DIFF")
+        start, end = as_type(args, facts, kind, d)
+        return d.date_diff(unit, start, end, kind)
 
     spoken = f"DATE_DIFF('{unit}', d, e)" + (", e - d" if unit == "day" else "")
     return Function(f"diff_{unit}", derive, printed, _reference(span), "monotone in both", spoken, (ANY, ANY))

@@ -13,11 +13,11 @@ from collections.abc import Callable
 
 from obverse.core.errors import Refused
 from obverse.core.types import Type, Value
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import ColumnFacts
 from obverse.plan.functions.arithmetic import as_type
 from obverse.plan.functions.base import (
     ANY,
-    Dialect,
     Facts,
     Function,
     Printed,
@@ -37,14 +37,14 @@ def cut(text: str) -> str:
     return text[:LENGTH_MAX]
 
 
-def _cut(sql: str) -> str:
-    return f"left({sql}, {LENGTH_MAX})"
+def _cut(sql: str, d: Dialect) -> str:
+    return d.call("left", sql, str(LENGTH_MAX))
 
 
 def _pieces(args: Printed, facts: Facts, d: Dialect) -> Printed:
     """The arguments as texts, each cut; a short literal stays as it is."""
     typed = as_type(args, facts, Type.TEXT, d)
-    return tuple(arg if _short(literal_text(fact)) else _cut(arg) for arg, fact in zip(typed, facts))
+    return tuple(arg if _short(literal_text(fact)) else _cut(arg, d) for arg, fact in zip(typed, facts))
 
 
 def _short(text: str | None) -> bool:
@@ -69,7 +69,7 @@ def _concat_facts(facts: Facts) -> ColumnFacts:
 concat = Function(
     "concat",
     _concat_facts,
-    lambda args, facts, d: _cut(f"concat({', '.join(_pieces(args, facts, d))})"),
+    lambda args, facts, d: _cut(d.call("concat", *_pieces(args, facts, d)), d),
     _joined,
     "cut before and after; NULLs are passed over",
     "CONCAT(s, t, ...)",
@@ -86,7 +86,7 @@ def _join_facts(facts: Facts) -> ColumnFacts:
 join_texts = Function(
     "join_texts",
     _join_facts,
-    lambda args, facts, d: _cut(f"({' || '.join(_pieces(args, facts, d))})"),
+    lambda args, facts, d: _cut(f"({' || '.join(_pieces(args, facts, d))})", d),
     strict(_joined),
     "cut before and after",
     "s || t",
@@ -110,7 +110,7 @@ def _concat_ws_facts(facts: Facts) -> ColumnFacts:
 concat_ws = Function(
     "concat_ws",
     _concat_ws_facts,
-    lambda args, facts, d: _cut(f"concat_ws({', '.join(_pieces(args, facts, d))})"),
+    lambda args, facts, d: _cut(d.call("concat_ws", *_pieces(args, facts, d)), d),
     _joined_with,
     "cut before and after; NULLs are passed over",
     "CONCAT_WS('separator', s, t, ...)",
@@ -136,8 +136,8 @@ def _replaced(x: str, old: str, new: str) -> str:
 def _replace_sql(args: Printed, facts: Facts, d: Dialect) -> str:
     old, new = literal_text(facts[1]) or "", literal_text(facts[2]) or ""
     if len(new) <= len(old):
-        return f"replace({', '.join(args)})"
-    return _cut(f"replace({_cut(args[0])}, {args[1]}, {args[2]})")
+        return d.call("replace", *args)
+    return _cut(d.call("replace", _cut(args[0], d), args[1], args[2]), d)
 
 
 replaced = Function(
@@ -181,7 +181,7 @@ def _pad(name: str, meaning: Callable[[str, str], str]) -> Function:
     return Function(
         name,
         _pad_facts(name.upper(), padded),
-        lambda args, facts, d: f"{name}({args[0]}, {_literal_length(facts[1], name)}, {args[2]})",
+        lambda args, facts, d: d.call(name, args[0], str(_literal_length(facts[1], name)), args[2]),
         strict(padded),
         "as long as its literal says",
         f"{name.upper()}(s, n), {name.upper()}(s, n, 'fill')",

@@ -15,12 +15,12 @@ from fractions import Fraction
 from obverse.core.bounds import UNBOUNDED, Bounds, Interval
 from obverse.core.numbers import down, up
 from obverse.core.types import Type, Value
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import ColumnFacts, number_bounds
 from obverse.plan.functions.analytic import around
 from obverse.plan.functions.arithmetic import DOUBLE_MAX, NUMBERS, as_type
 from obverse.plan.functions.base import (
     ANY,
-    Dialect,
     Facts,
     Function,
     Printed,
@@ -77,8 +77,8 @@ def _power_facts(facts: Facts) -> ColumnFacts:
 
 
 def _power_sql(args: Printed, facts: Facts, d: Dialect) -> str:
-    text = f"power({', '.join(as_type(args, facts, Type.DOUBLE, d))})"
-    return text if _power_bounds(facts) != UNBOUNDED else f"(CASE WHEN {d.is_finite(text)} THEN {text} END)"
+    x, y = as_type(args, facts, Type.DOUBLE, d)
+    return d.power(x, y, sure=_power_bounds(facts) != UNBOUNDED)
 
 
 power = Function(
@@ -123,8 +123,10 @@ def _scaled(name: str, factor: float, spoken: str) -> Function:
         return ColumnFacts(Type.DOUBLE, facts[0].nullable or bounds == UNBOUNDED, bounds, None, tainted(facts))
 
     def printed(args: Printed, facts: Facts, d: Dialect) -> str:
-        text = f"({as_type(args, facts, Type.DOUBLE, d)[0]} * {d.literal(factor, Type.DOUBLE)})"
-        return text if derive(facts).bounds != UNBOUNDED else f"(CASE WHEN {d.is_finite(text)} THEN {text} END)"
+        known = derive(facts).bounds != UNBOUNDED
+        x, by = as_type(args, facts, Type.DOUBLE, d)[0], d.literal(factor, Type.DOUBLE)
+        text = d.operation("*", x, by, large=not known, small=factor < 1 and facts[0].type is not Type.INTEGER)
+        return text if known else f"(CASE WHEN {d.is_finite(text)} THEN {text} END)"
 
     def reference(x: Value) -> Value:
         found = float(x) * factor if isinstance(x, (int, float)) else math.inf
@@ -174,9 +176,10 @@ def _bucket_sql(args: Printed, facts: Facts, d: Dialect) -> str:
     low, high, count = _limits(facts)
     x = as_type(args, facts, Type.DOUBLE, d)[0]
     lowest, highest, width = (d.literal(n, Type.DOUBLE) for n in (low, high, high - low))
-    place = d.try_cast(f"floor(({x} - {lowest}) * {d.literal(float(count), Type.DOUBLE)} / {width})", Type.INTEGER)
+    times = f"(({x} - {lowest}) * {d.literal(float(count), Type.DOUBLE)})"  # in a CASE that lets x between the ends through
+    place = d.try_cast(d.call("floor", d.operation("/", times, width, large=False, small=True)), Type.INTEGER, Type.DOUBLE)
     none, over = d.literal(0, Type.INTEGER), d.literal(count + 1, Type.INTEGER)
-    inner = f"WHEN {x} < {highest} THEN least({place}, {d.literal(count - 1, Type.INTEGER)}) + 1"
+    inner = f"WHEN {x} < {highest} THEN LEAST({place}, {d.literal(count - 1, Type.INTEGER)}) + 1"
     return f"(CASE WHEN {x} < {lowest} THEN {none} {inner} WHEN {x} >= {highest} THEN {over} END)"
 
 

@@ -15,10 +15,10 @@ from fractions import Fraction
 from obverse.core.bounds import UNBOUNDED, Bounds, Interval
 from obverse.core.errors import Refused
 from obverse.core.types import Type, Value
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import ColumnFacts, number_bounds
 from obverse.plan.functions.arithmetic import DOUBLE_MAX, NUMBERS, as_type
 from obverse.plan.functions.base import (
-    Dialect,
     Facts,
     Function,
     Printed,
@@ -66,7 +66,7 @@ def _round_sql(args: Printed, facts: Facts, d: Dialect) -> str:
     if facts[0].type is Type.INTEGER and _digits(facts) >= 0:
         return args[0]
     number = as_type(args[:1], facts[:1], Type.DOUBLE, d)[0]
-    return f"round({number}, {_digits(facts)})"
+    return d.rounded(number, _digits(facts))
 
 
 def half_away(x: float | int, digits: int = 0) -> float | int:
@@ -101,7 +101,7 @@ def _snap(name: str, outward: Callable[[Fraction], int], meaning: Callable[[floa
         return ColumnFacts(Type.DOUBLE, facts[0].nullable, bounds, Fraction(1), tainted(facts))
 
     def printed(args: Printed, facts: Facts, d: Dialect) -> str:
-        return args[0] if facts[0].type is Type.INTEGER else f"{name}({args[0]})"
+        return args[0] if facts[0].type is Type.INTEGER else d.call(name, args[0])
 
     def reference(x: Value) -> Value:
         if x is None or isinstance(x, int) or not isinstance(x, float):
@@ -130,7 +130,7 @@ def _pick(name: str, side: Callable[..., Fraction], meaning: Callable[..., Value
         return ColumnFacts(kind, all(f.nullable for f in facts), bounds, step, tainted(facts))
 
     def printed(args: Printed, facts: Facts, d: Dialect) -> str:
-        return f"{name}({', '.join(as_type(args, facts, common_type(facts, name), d))})"
+        return d.call(name, *as_type(args, facts, common_type(facts, name), d))
 
     def reference(*values: Value) -> Value:
         known = [v for v in aligned(*values) if v is not None]

@@ -12,8 +12,9 @@ from collections.abc import Callable
 
 from obverse.core.bounds import UNBOUNDED
 from obverse.core.types import Type, Value
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import ColumnFacts
-from obverse.plan.functions.base import ANY, Dialect, Facts, Function, Printed, literal_text, need, tainted
+from obverse.plan.functions.base import ANY, Facts, Function, Printed, literal_text, need, tainted
 from obverse.plan.functions.listing import over_lists
 from obverse.plan.functions.text import Print, literal_texts, strict
 
@@ -34,14 +35,14 @@ def _found(name: str, sql: Print, meaning: Callable[[str, str], bool]) -> Functi
 
 def _end(side: str) -> Print:
     def printed(args: Printed, facts: Facts, d: Dialect) -> str:
-        return f"({side}({args[0]}, {len(literal_text(facts[1]) or '')}) = {args[1]})"
+        return f"({d.call(side, args[0], str(len(literal_text(facts[1]) or '')))} = {args[1]})"
 
     return printed
 
 
 starts_with = _found("starts_with", _end("left"), lambda x, part: x.startswith(part))
 ends_with = _found("ends_with", _end("right"), lambda x, part: x.endswith(part))
-contains = _found("contains", lambda args, facts, d: f"(strpos({args[0]}, {args[1]}) > 0)", lambda x, part: part in x)
+contains = _found("contains", lambda args, facts, d: f"({d.call('strpos', args[0], args[1])} > 0)", lambda x, part: part in x)
 
 
 def _place(x: str, part: str) -> int:
@@ -57,7 +58,7 @@ def _position_facts(facts: Facts) -> ColumnFacts:
 position = Function(
     "position",
     _position_facts,
-    lambda args, facts, d: d.cast(f"strpos({args[0]}, {args[1]})", Type.INTEGER),
+    lambda args, facts, d: d.cast(d.call("strpos", args[0], args[1]), Type.INTEGER),
     strict(_place),
     "0 where it is not found, else the place of its first character",
     "POSITION('text' IN s), STRPOS(s, 'text'), INSTR(s, 'text')",

@@ -16,11 +16,11 @@ from fractions import Fraction
 
 from obverse.core.bounds import UNBOUNDED, Bounds, Categories, Interval
 from obverse.core.types import Type, Value, days, micros, moment_of
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import ColumnFacts, number_bounds
 from obverse.plan.functions.arithmetic import NUMBERS, as_type
 from obverse.plan.functions.base import (
     ANY,
-    Dialect,
     Facts,
     Function,
     Printed,
@@ -207,7 +207,9 @@ def _from_epoch_facts(facts: Facts) -> ColumnFacts:
 def _from_epoch_sql(args: Printed, facts: Facts, d: Dialect) -> str:
     x = as_type(args, facts, Type.DOUBLE, d)[0]
     low, high = (d.literal(float(end), Type.DOUBLE) for end in SECONDS)
-    return d.moment_of_micros(d.cast(f"(CASE WHEN {x} BETWEEN {low} AND {high} THEN {x} END) * 1e6", Type.INTEGER))
+    million = d.literal(1e6, Type.DOUBLE)
+    micros_of = f"((CASE WHEN {x} BETWEEN {low} AND {high} THEN {x} END) * {million})"
+    return d.moment_of_micros(d.round_to_integer(micros_of, small=False))
 
 
 from_epoch = Function(

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from obverse.core.types import Type, Value
+from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import ColumnFacts
 from obverse.plan.functions.base import (
     ANY,
     Arguments,
-    Dialect,
     Facts,
     Function,
     Printed,
@@ -43,7 +43,7 @@ def strict(meaning: Callable[..., Value]) -> Callable[..., Value]:
 
 
 def plain_call(name: str) -> Print:
-    return lambda args, facts, d: f"{name}({', '.join(args)})"
+    return lambda args, facts, d: d.call(name, *args)
 
 
 def of_text(
@@ -109,7 +109,7 @@ length = of_text(
     len,
     "the number of characters",
     "LENGTH(s), CHAR_LENGTH(s)",
-    sql=lambda args, facts, d: d.cast(f"length({args[0]})", Type.INTEGER),
+    sql=lambda args, facts, d: d.cast(d.call("length", args[0]), Type.INTEGER),
     kind=Type.INTEGER,
 )
 
@@ -145,7 +145,7 @@ trim = of_text(
     lambda x, signs: x.strip(signs) if signs else x,
     "characters left out at both ends",
     "TRIM(s), TRIM(BOTH 'signs' FROM s), BTRIM(s, 'signs')",
-    sql=lambda args, facts, d: f"ltrim(rtrim({args[0]}, {args[1]}), {args[1]})",
+    sql=lambda args, facts, d: d.call("ltrim", d.call("rtrim", args[0], args[1]), args[1]),
     check=literal_texts("TRIM"),
     arguments=(ANY, BLANKS),
 )

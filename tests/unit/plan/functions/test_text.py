@@ -11,7 +11,7 @@ from obverse.core.bounds import UNBOUNDED, Categories
 from obverse.core.errors import Refused
 from obverse.core.types import Type, Value
 from obverse.plan import print as printing
-from obverse.plan.dialects.duckdb import DIALECTS
+from obverse.plan.dialects import DIALECTS
 from obverse.plan.expressions import Call, ColumnFacts, Expr, Ref, literal
 from obverse.plan.functions import BY_NAME, call
 from obverse.plan.functions.growing import LENGTH_MAX
