@@ -161,7 +161,9 @@ ORDERED = {  # what is asked, and what of its SQL makes the order of rows unimpo
     "zeros": (f"SELECT x / 3, COUNT(*) FROM {ODD} GROUP BY 1", "CASE WHEN f0 = 0 THEN CAST('0.0' AS DOUBLE) ELSE f0 END", "f0"),
     "votes": (f"SELECT a, b, COUNT(*) FROM {ODD} GROUP BY 1, 2", ", f0 NULLS LAST, f1 NULLS LAST) AS place", ") AS place"),
     "values": (f"SELECT a, COUNT(DISTINCT b) FROM {ODD} GROUP BY a", ", f0 NULLS LAST, t0 NULLS LAST) AS place", ") AS place"),
-    "pairs": (f"SELECT a, b, COUNT(*) FROM {ODD_PAIRS} GROUP BY 1, 2", "ORDER BY h, c0 NULLS LAST, c1 NULLS LAST)", "ORDER BY h)"),
+    "pairs": (
+        f"SELECT a, b, COUNT(*) FROM {ODD_PAIRS} GROUP BY 1, 2", "ORDER BY h, c0 NULLS LAST, c1 NULLS LAST)", "ORDER BY h)",
+    ),
 }
 TIED = (("a\x1fb", "c"), ("a", "b\x1fc"), ("", ""), ("", "c"))  # the first two are alike once they are written in one
 NULLS = (("\x1e", ""), (None, ""), ("", "a"), ("a", "a"))

@@ -29,6 +29,7 @@ class Column:
     values_from: tuple[str, str] | None = None
     hidden: bool = False
     copies: int | None = None  # of a public table: rows that share one value, at most
+    stored: str = field(default="", repr=False, compare=False)  # the type that it has in its source
 
 
 @dataclass(frozen=True, slots=True)

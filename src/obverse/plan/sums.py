@@ -49,7 +49,7 @@ class Sums:
             return f"CASE WHEN s{i} < {low} THEN {low} WHEN s{i} > {high} THEN {high} ELSE s{i} END"
         scale = 1 << measure.bits
         product = f"{self.d.wide(f's{i}')} * {self.rows.cap * scale}"
-        over = self.d.whole_quotient(f"({product})", f"n{i}")
+        over = self.d.whole_quotient(f"({product})", f"n{i}", wide=True)
         return f"CASE WHEN n{i} <= {self.rows.cap} THEN {self.d.wide(f's{i}')} * {scale} ELSE {over} END"
 
     def weighted(self, source: str, again: str, places: Sequence[int] | None = None) -> str:
@@ -73,7 +73,7 @@ class Sums:
         divisor = size if size.startswith("COUNT") else f"CAST(LEAST({size}, {SATURATED}) AS BIGINT)"
         over = self.d.whole_quotient(f"CAST({whole * cap} AS BIGINT)", divisor)
         if whole * cap >= SATURATED:
-            over = f"CAST({self.d.whole_quotient(self.d.wide(str(whole * cap)), size)} AS BIGINT)"
+            over = f"CAST({self.d.whole_quotient(self.d.wide(str(whole * cap)), size, wide=True)} AS BIGINT)"
         over = self.d.whole_quotient(over, str(1 << spare)) if spare else over
         return f"CASE WHEN COALESCE({size}, 0) <= {cap} THEN {whole >> spare} ELSE {over} END"
 

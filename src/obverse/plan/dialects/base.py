@@ -95,8 +95,8 @@ class Dialect:
         """A double to so many decimals, halves away from zero."""
         raise NotImplementedError
 
-    def whole_quotient(self, top: str, bottom: str) -> str:
-        """Integer division towards zero; the caller guards the divisor."""
+    def whole_quotient(self, top: str, bottom: str, *, wide: bool = False) -> str:
+        """Integer division towards zero, by what is not 0. `wide`: one of the two is, and the quotient fits 64 bits."""
         return f"({top} / {bottom})"
 
     def wide(self, sql: str) -> str:
