@@ -146,11 +146,11 @@ def test_a_public_table_that_has_grown_since_it_was_counted_multiplies_no_row_fu
     plan, sql = here.plan(f"SELECT COUNT(*), MEDIAN(x), MODE(g) FROM {ROWS[name]}")
     assert "place <= 2" in sql
     one = family(here.catalog, here.schemas, 3, units=12, crowd=3)
-    here.engine.fill({"places": GROWN})
+    here.fill({"places": GROWN})
     try:
         (held, broken), _ = here.reach_of([(plan, sql), (plan, sql.replace("place <= 2", "place <= 99"))], [one])
     finally:
-        here.engine.fill({"places": tuple({"same": row["beds"], **row} for row in PLACES)})
+        here.fill({"places": tuple({"same": row["beds"], **row} for row in PLACES)})
     assert all(claim.holds() for claim in held)
     assert not all(claim.holds() for claim in broken)
 
@@ -183,7 +183,7 @@ def test_the_order_of_rows_chooses_nothing(name: str, worlds: dict[tuple[str, st
     ]
     seen = []
     for order in (rows, rows[::-1], rows[1::2] + rows[::2]):
-        here.engine.fill({"visits": tuple(order)})
+        here.fill({"visits": tuple(order)})
         seen.append([here.vectors(plan, printed) for printed in (sql, sql.replace(right, wrong))])
     assert seen[0][0] == seen[1][0] == seen[2][0]
     assert not seen[0][1] == seen[1][1] == seen[2][1]

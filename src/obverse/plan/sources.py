@@ -166,7 +166,7 @@ class Sources:
         assert value is not None
         assert fold.expr is not None
         if fold.kind in ("min", "max"):
-            found = f"{fold.kind.upper()}({value})"
+            found = self.d.extreme(fold.kind.upper(), value, fold.expr.facts.type)
             return one_zero(found, self.d) if fold.expr.facts.type is Type.DOUBLE else found
         term, low, high = fold_range(fold)
         text = printing.term(term, value, self.d, is_raw=False)

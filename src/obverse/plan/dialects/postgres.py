@@ -95,6 +95,11 @@ class Postgres(Dialect):
     def total(self, sql: str) -> str:
         return f"SUM(CAST({sql} AS BIGINT))"  # of 64 bits it is a NUMERIC; of 32 bits it would be of 64, which may overflow
 
+    def extreme(self, function: str, sql: str, kind: Type) -> str:
+        if kind is Type.BOOLEAN:
+            return f"{'bool_and' if function == 'MIN' else 'bool_or'}({sql})"
+        return super().extreme(function, sql, kind)
+
     def round_to_integer(self, sql: str, *, small: bool) -> str:
         return f"CAST({sql} AS {'INTEGER' if small else 'BIGINT'})"
 
