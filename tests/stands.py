@@ -25,8 +25,10 @@ POSTGRES_TYPES = {"DOUBLE": "DOUBLE PRECISION", "VARCHAR": "TEXT"}
 class Stand(Protocol):
     """An engine, the catalog that it serves, and a way to give it other rows."""
 
-    engine: Engine
     catalog: Catalog
+
+    @property
+    def engine(self) -> Engine: ...
 
     def fill(self, tables: Tables) -> None: ...
 
@@ -36,9 +38,14 @@ class Stand(Protocol):
 class MemoryEngine(DuckDBEngine):
     """The product's engine, locked as in production, over tables in memory that a test fills."""
 
-    def __init__(self, catalog: Catalog, schemas: Schemas) -> None:
-        self.physical = schemas
+    def __init__(self, catalog: Catalog, schemas: Schemas, parallel: int = 0) -> None:
+        self.physical, self.parallel = schemas, parallel
         super().__init__(catalog)
+
+    def _lock(self, catalog: Catalog) -> None:
+        if self.parallel:
+            self.execute(f"SET threads = {self.parallel}")
+        super()._lock(catalog)
 
     def _declare(self, table: Table) -> None:
         columns = ", ".join(f'"{name}" {kind}' for name, kind in self.physical[table.name].items())
@@ -56,9 +63,9 @@ class MemoryEngine(DuckDBEngine):
 
 
 class DuckDBStand:
-    def __init__(self, catalog: Catalog, schemas: Schemas) -> None:
+    def __init__(self, catalog: Catalog, schemas: Schemas, parallel: int = 0) -> None:
         self.catalog = catalog
-        self.engine = MemoryEngine(catalog, schemas)
+        self.engine = MemoryEngine(catalog, schemas, parallel)
 
     def fill(self, tables: Tables) -> None:
         self.engine.fill(tables)
@@ -70,7 +77,7 @@ class DuckDBStand:
 class PostgresStand:
     """A database of its own on the tests' server; the engine comes as a role that may only read."""
 
-    def __init__(self, catalog: Catalog, schemas: Schemas) -> None:
+    def __init__(self, catalog: Catalog, schemas: Schemas, parallel: int = 0) -> None:
         import psycopg
 
         from obverse.engines.postgres import PostgresEngine
@@ -88,6 +95,11 @@ class PostgresStand:
         for name, columns in schemas.items():
             listed = ", ".join(f'"{column}" {POSTGRES_TYPES.get(kind, kind)}' for column, kind in columns.items())
             execute(f'CREATE TABLE clinic."{name}" ({listed}); GRANT SELECT ON clinic."{name}" TO {READER}')
+        if parallel:  # every plan that can be is split, however few the rows
+            forced = {"max_parallel_workers_per_gather": parallel, "debug_parallel_query": "on" if parallel > 1 else "off"}
+            forced |= {"parallel_setup_cost": 0, "parallel_tuple_cost": 0, "min_parallel_table_scan_size": 0}
+            for setting, value in forced.items():
+                execute(f"ALTER ROLE {READER} IN DATABASE {self.owner.info.dbname} SET {setting} = '{value}'")
         served = {name: replace(t, source=Source("table", table=f"clinic.{name}")) for name, t in catalog.tables.items()}
         self.catalog = replace(catalog, tables=served, engine={"kind": "postgres", "dsn_env": variable})
         self.engine = PostgresEngine(self.catalog)

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -98,13 +98,15 @@ class World:
     neighbours: str
     text: bool = False  # all columns lie as text, as in a CSV file
     kind: str = "duckdb"
+    parallel: int = 0
+    physical: ClassVar[dict[str, str]] = PHYSICAL
     catalog: Catalog = field(init=False)
     stand: Stand = field(init=False)
     schemas: dict[str, dict[str, str]] = field(init=False)
 
     def __post_init__(self) -> None:
         key, own = "VARCHAR" if self.text else "BIGINT", KEYS[self.name]
-        physical = dict.fromkeys(PHYSICAL, "VARCHAR") if self.text else PHYSICAL
+        physical = dict.fromkeys(self.physical, "VARCHAR") if self.text else self.physical
         self.schemas = {"t": ({own: key} if own else {}) | physical}
         size = "size = 40" if self.neighbours == "replace" and self.name != "path" else ""
         toml = HEAD.format(neighbours=self.neighbours) + TABLE.format(unit=UNITS[self.name], size=size) + COLUMNS
@@ -116,7 +118,7 @@ class World:
 
     def take(self, catalog: Catalog) -> None:
         """The catalog as the engine serves it."""
-        self.stand = STANDS[self.kind](catalog, self.schemas)
+        self.stand = STANDS[self.kind](catalog, self.schemas, self.parallel)
         self.catalog = self.stand.catalog
 
     @property

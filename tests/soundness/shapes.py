@@ -248,6 +248,7 @@ class Related(World):
     def __init__(self, neighbours: str, name: str = "keyed", kind: str = "duckdb") -> None:
         toml, schemas = {"keyed": (TOML, SCHEMAS), "rows": (ROWS_TOML, ROWS_SCHEMAS)}[name]
         self.name, self.neighbours, self.text, self.schemas, self.kind = name, neighbours, False, schemas, kind
+        self.parallel = 0
         self.take(complete(loads(toml.format(neighbours=neighbours), Path("/")), schemas, {}))
         self.fill({"places": tuple({"same": row["beds"], **row} for row in PLACES)})
         self.catalog = with_public_facts(self.catalog, self.engine)
