@@ -13,6 +13,8 @@ from obverse.core.types import Type, Value
 
 Typed = tuple[str, Type]  # a printed value and its type
 CLOSE, FAR = 2.0**10, 2.0**50  # magnitudes up to which doubles are told apart finely, and at all
+TERM_MOST = 2**37
+SMALL = 2**63 >> 40  # so many times 2**40 fits 64 bits
 FINE, COARSE = 2.0**52, 2.0**12
 
 
@@ -105,8 +107,8 @@ class Dialect(ABC):
     def wide(self, sql: str) -> str:
         """The integer in more than 100 bits, so that per-unit products cannot overflow."""
 
-    def total(self, sql: str) -> str:
-        """The sum of up to 2**40 integers below 2**37, wide enough in every order in which they may be added."""
+    def total(self, sql: str, most: int = TERM_MOST) -> str:
+        """The sum of up to 2**40 integers of that magnitude, wide enough in every order in which they may be added."""
         return f"SUM({sql})"
 
     def extreme(self, function: str, sql: str, kind: Type) -> str:

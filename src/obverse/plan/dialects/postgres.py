@@ -10,7 +10,7 @@ from obverse.core.errors import invariant
 from obverse.core.types import Type, Value
 from obverse.plan.dialects import postgres_doubles as doubles
 from obverse.plan.dialects import postgres_reading as reading
-from obverse.plan.dialects.base import Dialect
+from obverse.plan.dialects.base import SMALL, TERM_MOST, Dialect
 from obverse.plan.dialects.letters import lower_letters, lowered, upper_letters
 
 C = 'COLLATE "C"'
@@ -92,8 +92,9 @@ class Postgres(Dialect):
     def wide(self, sql: str) -> str:
         return f"CAST({sql} AS NUMERIC)"
 
-    def total(self, sql: str) -> str:
-        return f"SUM(CAST({sql} AS BIGINT))"  # of 64 bits it is a NUMERIC; of 32 bits it would be of 64, which may overflow
+    def total(self, sql: str, most: int = TERM_MOST) -> str:
+        """Of integers of 32 bits the server adds up in 64, of 64 bits in more."""
+        return f"SUM(CAST({sql} AS {'INTEGER' if most < SMALL else 'BIGINT'}))"
 
     def extreme(self, function: str, sql: str, kind: Type) -> str:
         if kind is Type.BOOLEAN:
