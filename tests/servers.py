@@ -73,6 +73,9 @@ def spark_server() -> Any:
         "spark.sql.ansi.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation",
+        "spark.sql.leafNodeDefaultParallelism": "1",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # starts faster, and tests are short
         "spark.log.level": "OFF",
     }
     builder = SparkSession.builder.master("local[2]").appName("obverse-tests")

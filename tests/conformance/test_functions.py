@@ -40,7 +40,7 @@ def test_a_function_is_total_within_its_facts_and_equal_to_its_reference(functio
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.name)
 def test_a_function_means_the_same_on_spark(function: Function, run_spark: Run) -> None:
-    tried = check_function(function, run_spark, DIALECTS["spark"])
+    tried = check_function(function, run_spark, DIALECTS["spark"], combinations=16)
     assert tried.rows >= 70
 
 
