@@ -33,11 +33,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a table's rows lie. Kind `object` is a data frame handed over in Python."""
+    """Where a table's rows lie. Kind `object` is a data frame handed over in Python, `table` one of the engine's catalog."""
 
-    kind: Literal["csv", "parquet", "duckdb", "object"]
+    kind: Literal["csv", "parquet", "duckdb", "table", "object"]
     path: Path | None = None
-    table: str | None = None  # inside a DuckDB file
+    table: str | None = None  # inside a DuckDB file, or of the engine's own catalog
     delimiter: str = ","
     header: bool = True
 

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-ENGINES = {"duckdb": "obverse.engines.duckdb:DuckDBEngine"}
+ENGINES = {"duckdb": "obverse.engines.duckdb:DuckDBEngine", "spark": "obverse.engines.spark:SparkEngine"}

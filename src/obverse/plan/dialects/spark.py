@@ -126,7 +126,7 @@ class Spark(Dialect):
         return f"CAST(unix_date({sql}) AS BIGINT)"
 
     def micros(self, sql: str) -> str:
-        return f"unix_micros(CAST({sql} AS TIMESTAMP))"
+        return f"unix_micros(CAST({sql} AS TIMESTAMP_LTZ))"
 
     def date_of_days(self, sql: str) -> str:
         return f"date_from_unix_date(try_cast({sql} AS INT))"
@@ -161,7 +161,7 @@ class Spark(Dialect):
         return self.moment_of_micros(f"({self.micros(sql)} + CAST({micros} AS BIGINT))")
 
     def format_moment(self, sql: str, pattern: str) -> str:
-        return f"date_format(CAST({sql} AS TIMESTAMP), {self.text(texts.date_pattern(pattern, FORMATS))})"
+        return f"date_format(CAST({sql} AS TIMESTAMP_LTZ), {self.text(texts.date_pattern(pattern, FORMATS))})"
 
     # lists, rows and choices
 
@@ -182,4 +182,4 @@ def _whole(function: str, x: str) -> str:
 
 
 def _start(unit: str, sql: str) -> str:
-    return f"date_trunc('{unit.upper()}', CAST({sql} AS TIMESTAMP))"
+    return f"date_trunc('{unit.upper()}', CAST({sql} AS TIMESTAMP_LTZ))"
