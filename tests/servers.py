@@ -74,6 +74,7 @@ def spark_server() -> Any:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation",
         "spark.sql.leafNodeDefaultParallelism": "1",
+        "spark.sql.adaptive.enabled": "false",  # tables are tiny, and each step would be a job of its own
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # starts faster, and tests are short
         "spark.log.level": "OFF",

@@ -92,6 +92,7 @@ QUESTIONS = (
     "SELECT date_trunc('hour', ts), COUNT(*), SUM(i) FROM t WHERE ts < TIMESTAMP '2020-01-04 00:00:00' GROUP BY 1",
 )
 DATABASES = {"duckdb": tuple((seed, place) for seed in (1, 2) for place in (0, 1, 3, 6))}  # of others one: each asks for long
+EVERY = {("spark", unit): 2 for unit in ("one", "many", "path")}  # the questions that are asked
 SILENCE = {
     "duckdb": {
         "raising": "SELECT CAST('eve' || CAST(range AS VARCHAR) AS BIGINT) AS k FROM range(3)",
@@ -150,7 +151,7 @@ def test_an_engine_gives_exactly_what_plans_mean(kind: str, unit: str) -> None:
     catalog = catalog_of(unit)
     for seed, place in DATABASES.get(kind, ((1, 3),)):
         one = family(catalog, schemas(catalog), seed, units=6, crowd=3)
-        check_engine(made(kind), catalog, one.database(place), plans(catalog))
+        check_engine(made(kind), catalog, one.database(place), plans(catalog)[:: EVERY.get((kind, unit), 1)])
 
 
 def test_an_engine_that_counts_wrongly_is_noticed() -> None:

@@ -6,7 +6,6 @@ import datetime as dt
 import os
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from obverse.core.secret import Exact
 from obverse.engines.duckdb import FAILURE, PROBE_S, failure, stoppable, unreadable
 from obverse.engines.spark_objects import arrow_table, is_spark_frame
 from obverse.engines.spark_session import session_for
+from obverse.engines.spark_work import marked, quiet, stop
 
 if TYPE_CHECKING:
     import pyarrow
@@ -39,8 +39,9 @@ class SparkEngine:
         self._url = catalog.engine.get("url")
         self._session = session_for(self._url, filter(is_spark_frame, self._objects.values()))
         try:
-            for table in catalog.tables.values():
-                self._declare(table)
+            with quiet():
+                for table in catalog.tables.values():
+                    self._declare(table)
         except BaseException:
             self.close()
             raise
@@ -100,16 +101,13 @@ class SparkEngine:
 
     def _fetch(self, sql: str, timeout_s: float) -> pyarrow.Table:
         invariant(sql.startswith(("SELECT ", "WITH ")), "only questions are run")
-        tag = f"obverse-{uuid.uuid4().hex}"
+        name = f"obverse-{uuid.uuid4().hex}"
 
         def work() -> Any:
-            with tagged(self._session, tag):
+            with quiet(), marked(self._session, name):
                 return self._session.sql(sql).toArrow()
 
-        def stop() -> None:
-            self._session.interruptTag(tag)
-
-        found: pyarrow.Table = stoppable(work, stop, timeout_s)
+        found: pyarrow.Table = stoppable(work, lambda: stop(self._session, name), timeout_s)
         return found
 
     def _files(self) -> list[tuple[object, ...]]:
@@ -194,16 +192,6 @@ def files_of(path: Path) -> Iterator[Path]:
         return
     for folder, _, names in os.walk(path):
         yield from (Path(folder, name) for name in names)
-
-
-@contextmanager
-def tagged(session: Any, tag: str) -> Iterator[None]:
-    """What this thread asks of Spark is marked, so that another thread can stop it."""
-    session.addTag(tag)
-    try:
-        yield
-    finally:
-        session.removeTag(tag)
 
 
 def key_values(column: pyarrow.ChunkedArray) -> Any:
