@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from obverse.core.errors import CatalogError
@@ -89,10 +90,8 @@ def settle(session: Any) -> None:
     if int(str(session.version).split(".")[0]) < VERSION:
         wrong.append(f"version {VERSION}")
     for key, value in SETTINGS.items():
-        try:
+        with suppress(Exception):  # where it is not to be set, it may hold all the same
             session.conf.set(key, value)
-        except Exception:  # not to be set here; it may hold all the same
-            pass
         if str(_setting(session, key)).lower() != value.lower():
             wrong.append(f"{key} = {value}")
     if not wrong and tuple(_probe(session)) != PROBED:

@@ -44,10 +44,11 @@ class Spark(Dialect):
         Type.DATE: "DATE",
         Type.TIMESTAMP: "TIMESTAMP_NTZ",
     }
-    calls = texts.CALLS | {
-        "floor": lambda x: _whole("floor", x),
-        "ceil": lambda x: _whole("ceil", x),
-        "trunc": lambda x: f"(CASE WHEN abs({x}) < 4503599627370496D THEN CAST(try_cast({x} AS BIGINT) AS DOUBLE) ELSE {x} END)",
+    calls = {
+        **texts.CALLS,
+        "floor": lambda x: _whole(x, f"floor({x})"),
+        "ceil": lambda x: _whole(x, f"ceil({x})"),
+        "trunc": lambda x: _whole(x, f"try_cast({x} AS BIGINT)"),
         "least": lambda *args: f"least({', '.join(args)})" if len(args) > 1 else args[0],
         "greatest": lambda *args: f"greatest({', '.join(args)})" if len(args) > 1 else args[0],
     }
@@ -176,9 +177,9 @@ class Spark(Dialect):
         return f"CAST({place} AS BIGINT)", joined
 
 
-def _whole(function: str, x: str) -> str:
+def _whole(x: str, integer: str) -> str:
     """A double rounded by a function that gives integers; from 2**52 on doubles are whole, and NaN stays as it is."""
-    return f"(CASE WHEN abs({x}) < 4503599627370496D THEN CAST({function}({x}) AS DOUBLE) ELSE {x} END)"
+    return f"(CASE WHEN abs({x}) < 4503599627370496D THEN CAST({integer} AS DOUBLE) ELSE {x} END)"
 
 
 def _start(unit: str, sql: str) -> str:
