@@ -34,7 +34,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a table's rows lie. Kind `object` is a data frame handed over in Python."""
+    """Where a table's rows lie. Kind `object` is a data frame handed over in Python, `table` one of the engine's catalog."""
 
     kind: Literal["csv", "parquet", "duckdb", "object", "table"]
     path: Path | None = None

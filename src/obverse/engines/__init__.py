@@ -5,4 +5,5 @@ from __future__ import annotations
 ENGINES = {
     "duckdb": "obverse.engines.duckdb:DuckDBEngine",
     "postgres": "obverse.engines.postgres:PostgresEngine",
+    "spark": "obverse.engines.spark:SparkEngine",
 }

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import psycopg
 
 INTEGER_OID = 20
+MOMENT_OIDS = (1082, 1114)
 SIGNATURE = b"PGCOPY\n\xff\r\n\0"
 HEAD, TAIL = len(SIGNATURE) + 8, 2
 
@@ -26,8 +27,10 @@ def columns_of(cursor: psycopg.Cursor[Any], sql: str) -> Columns:
     cursor.execute(sql, binary=True)
     rows = cursor.fetchall()
     columns: dict[str, Any] = {}
-    for (name, _), values in zip(kinds, zip(*rows) if rows else [()] * len(kinds)):
-        if name.startswith("f"):
+    for (name, kind), values in zip(kinds, zip(*rows) if rows else [()] * len(kinds)):
+        if kind in MOMENT_OIDS:
+            columns[name] = np.array(values, dtype="datetime64[us]").astype(object)  # dates as their midnight
+        elif name.startswith("f"):
             columns[name] = np.empty(len(values), dtype=object)
             columns[name][:] = values
         else:

@@ -35,7 +35,7 @@ class Sums:
     def totals(self, source: str, places: Sequence[int] | None = None) -> str:
         """No groups: each unit's own totals."""
         chosen = self.places if places is None else places
-        kept = ", ".join(f"COUNT(t{i}) AS n{i}, {self.d.total(f't{i}', self.most(i))} AS s{i}" for i in chosen)
+        kept = ", ".join(f"{self.count(i)} AS n{i}, {self.d.total(f't{i}', self.most(i))} AS s{i}" for i in chosen)
         return f"(SELECT u, {kept} FROM {source} AS r GROUP BY u)"
 
     def total(self, i: int) -> str:
@@ -63,7 +63,7 @@ class Sums:
         measure = self.measures[i]
         weighed = measure.term.kind in ("sum", "squares", "product") and not measure.paired
         value = f"t{i}" if measure.term.lo >= 0 else f"ABS(CAST(t{i} AS BIGINT))"
-        size = self.d.total(value, self.most(i)) if weighed else f"COUNT(t{self.counted(i)})"
+        size = self.d.total(value, self.most(i)) if weighed else self.count(self.counted(i))
         cap = measure.cap if weighed else self.rows.cap
         return self.weight_of(size, cap, 0 if weighed else WEIGHT_BITS - self.kept_bits(i))
 
@@ -76,6 +76,10 @@ class Sums:
             over = f"CAST({self.d.whole_quotient(self.d.wide(str(whole * cap)), size, wide=True)} AS BIGINT)"
         over = self.d.whole_quotient(over, str(1 << spare)) if spare else over
         return f"CASE WHEN COALESCE({size}, 0) <= {cap} THEN {whole >> spare} ELSE {over} END"
+
+    def count(self, i: int) -> str:
+        """How many rows have a term."""
+        return "COUNT(*)" if self.measures[i].term.expr is None else f"COUNT(t{i})"
 
     def counted(self, i: int) -> int:
         """The first measure whose term is there whenever this one's is, so that rows are counted once."""

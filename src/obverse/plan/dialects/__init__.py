@@ -5,5 +5,6 @@ from __future__ import annotations
 from obverse.plan.dialects.base import Dialect
 from obverse.plan.dialects.duckdb import DuckDB
 from obverse.plan.dialects.postgres import Postgres
+from obverse.plan.dialects.spark import Spark
 
-DIALECTS: dict[str, Dialect] = {dialect.name: dialect for dialect in (DuckDB(), Postgres())}
+DIALECTS: dict[str, Dialect] = {dialect.name: dialect for dialect in (DuckDB(), Postgres(), Spark())}

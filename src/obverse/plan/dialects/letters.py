@@ -26,9 +26,11 @@ def upper_letters() -> dict[str, str]:
     return {letter: other for letter, other in found.items() if other != letter}
 
 
-def lowered(text: str) -> str:
-    others = lower_letters()
-    return "".join(others.get(letter, letter.lower() if letter.isascii() else letter) for letter in text)
+@functools.cache
+def letters(side: str) -> tuple[str, str]:
+    """The letters that have another case, "lower" or "upper", and that case of each, in one order."""
+    found = lower_letters() if side == "lower" else upper_letters()
+    return "".join(found), "".join(found.values())
 
 
 def beyond_ascii() -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 
 from obverse.catalog.model import Column, Table
@@ -11,7 +10,9 @@ from obverse.core.types import Type, Value
 from obverse.plan.dialects import postgres_doubles as doubles
 from obverse.plan.dialects import postgres_reading as reading
 from obverse.plan.dialects.base import SMALL, TERM_MOST, Dialect
-from obverse.plan.dialects.letters import lower_letters, lowered, upper_letters
+from obverse.plan.dialects.letters import letters
+from obverse.plan.patterns import folded as fold
+from obverse.plan.patterns import pieces
 
 C = 'COLLATE "C"'
 NAMED_MAX = 63  # bytes of a name; longer ones are cut without a word
@@ -71,7 +72,7 @@ class Postgres(Dialect):
 
     def like(self, text: str, pattern: str, escape: str, *, folded: bool) -> str:
         if folded:
-            text, pattern, escape = cased(text, "lower"), lowered(pattern), lowered(escape)
+            text, pattern, escape = cased(text, "lower"), fold(pattern), fold(escape)
         return f"({text} LIKE {self.text(pattern)} ESCAPE {self.text(escape)})"
 
     def operation(self, sign: str, left: str, right: str, *, large: bool, small: bool) -> str:
@@ -156,9 +157,7 @@ class Postgres(Dialect):
         return f"({sql} + INTERVAL '{micros} microseconds')"
 
     def format_moment(self, sql: str, pattern: str) -> str:
-        from obverse.plan.functions.calendars import pieces
-
-        parts = (f"to_char({sql}, '{SIGNS[p]}')" if p in SIGNS else self.text(p) for p in pieces(pattern) or ())
+        parts = (f"to_char({sql}, '{SIGNS[p]}')" if p in SIGNS else self.text(p) for p in pieces(pattern))
         return f"(CASE WHEN {sql} IS NOT NULL THEN ({' || '.join(parts)}) {C} END)"
 
     def place(self, sql: str, values: Sequence[Value], kind: Type, alias: str) -> tuple[str, str]:
@@ -169,12 +168,6 @@ class Postgres(Dialect):
         """Of equalities that rows can be hashed by, which IS NOT DISTINCT FROM is not."""
         none = self.literal(reading.NOTHING[kind], kind)
         return f"COALESCE({left}, {none}) = COALESCE({right}, {none}) AND ({left} IS NULL) = ({right} IS NULL)"
-
-
-@functools.cache
-def letters(side: str) -> tuple[str, str]:
-    found = lower_letters() if side == "lower" else upper_letters()
-    return "".join(found), "".join(found.values())
 
 
 def cased(text: str, side: str) -> str:
