@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -14,7 +14,8 @@ from obverse.core.engine import Engine
 from obverse.core.types import Value
 from obverse.engines.duckdb import DuckDBEngine
 from obverse.testing.neighbours import Tables
-from tests.servers import postgres_address
+from tests.batched import DB, batched
+from tests.servers import postgres_address, spark_session
 
 Schemas = Mapping[str, Mapping[str, str]]  # tables and columns to types, by DuckDB's names
 NUMBERS = itertools.count()
@@ -118,7 +119,65 @@ class PostgresStand:
         self.owner.close()
 
 
-STANDS: dict[str, type[DuckDBStand] | type[PostgresStand]] = {"duckdb": DuckDBStand, "postgres": PostgresStand}
+class SparkStand:
+    """A session of its own in the tests' Spark, over frames of so many partitions."""
+
+    def __init__(self, catalog: Catalog, schemas: Schemas, parallel: int = 0) -> None:
+        from obverse.engines.spark import SparkEngine
+
+        self.schemas, self.parallel = schemas, parallel or 1
+        self.spark = spark_session()  # the engine finds the small one of the tests
+        self.catalog = replace(catalog, engine={"kind": "spark"})
+        self.engine = SparkEngine(self.catalog, {name: self.frame(name, ()) for name in catalog.tables})
+        if parallel:
+            self.engine._session.conf.set("spark.sql.shuffle.partitions", str(parallel))
+
+    def frame(self, name: str, rows: Any) -> Any:
+        import pyarrow as pa
+
+        kinds = self.schemas[name]
+        return pa.table({c: pa.array([row.get(c) for row in rows], type=arrow_type(kind)) for c, kind in kinds.items()})
+
+    def fill(self, tables: Tables) -> None:
+        for name, rows in tables.items():
+            frame = self.engine._session.createDataFrame(self.frame(name, rows))
+            frame.repartition(self.parallel).createOrReplaceTempView(name)
+
+    def answers(self, texts: Sequence[str], databases: Sequence[Tables]) -> list[list[dict[str, Any]]]:
+        """Of each text what it gives on each database, all databases in one job."""
+        import pyarrow as pa
+
+        private = set(databases[0])
+        for name in private:
+            rows = [row for database in databases for row in database[name]]
+            numbers = [n for n, database in enumerate(databases) for _ in database[name]]
+            whole = self.frame(name, rows).append_column(DB, pa.array(numbers, type=pa.int64()))
+            self.engine._session.createDataFrame(whole).createOrReplaceTempView(name)
+        found = []
+        for text in texts:
+            columns = dict(self.engine.run(batched(text, private, "spark"), timeout_s=300).reveal())
+            number = columns.pop(DB)
+            found.append([{c: values[number == n] for c, values in columns.items()} for n in range(len(databases))])
+        return found
+
+    def close(self) -> None:
+        self.engine.close()
+
+
+STANDS: dict[str, type[DuckDBStand] | type[PostgresStand] | type[SparkStand]] = {
+    "duckdb": DuckDBStand,
+    "postgres": PostgresStand,
+    "spark": SparkStand,
+}
+
+
+def arrow_type(kind: str) -> Any:
+    import pyarrow as pa
+
+    return {
+        "BIGINT": pa.int64(), "DOUBLE": pa.float64(), "VARCHAR": pa.string(), "BOOLEAN": pa.bool_(), "DATE": pa.date32(),
+        "TIMESTAMP": pa.timestamp("us"),
+    }[kind]  # fmt: skip
 
 
 def written(rows: Any, kinds: Mapping[str, str]) -> str:

@@ -53,10 +53,12 @@ def law(here: Related, asked: Sequence[Shape], seed: int, units: int) -> int:
 @pytest.mark.parametrize("kind", [kind for kind in STANDS if kind != "duckdb"])
 @pytest.mark.parametrize("source", SOURCES)
 def test_the_law_holds_on_every_engine(source: str, kind: str, related: Callable[..., Related]) -> None:
-    """A third of what DuckDB is asked, with both kinds of neighbours in turn."""
-    neighbours = BOTH[SOURCES.index(source) % 2]
-    asked = chosen(source, neighbours)[SOURCES.index(source) % 3 :: 3]
-    assert law(related(asked[0].world, neighbours, kind), asked, 6, UNITS) >= UNITS
+    """A third of what DuckDB is asked, with both kinds of neighbours in turn; on Spark, where each takes a job, a ninth."""
+    place = SOURCES.index(source)
+    neighbours, step = BOTH[place % 2], 9 if kind == "spark" else 3
+    here = related(chosen(source, neighbours)[0].world, neighbours, kind)
+    allowed = [shape for shape in chosen(source, neighbours) if here.plan_or_none(shape.text) is not None]
+    assert law(here, allowed[place % min(step, len(allowed)) :: step], 6, UNITS) >= UNITS
 
 
 @pytest.mark.parametrize("neighbours", BOTH)

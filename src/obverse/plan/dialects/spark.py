@@ -61,7 +61,7 @@ class Spark(Dialect):
         return f"TIMESTAMP_NTZ{written.removeprefix('TIMESTAMP')}" if written.startswith("TIMESTAMP ") else written
 
     def stored(self, sql: str, column: Column) -> str:
-        return read_stored(sql, column.type)
+        return read_stored(sql, column)
 
     def try_cast(self, sql: str, kind: Type, source: Type | None = None) -> str:
         return read_as(sql, kind, source)

@@ -6,6 +6,8 @@ such as '1e-999999999' would keep it busy for ever. So a text is looked at first
 
 from __future__ import annotations
 
+from obverse.catalog.model import Column
+from obverse.catalog.source_types import type_of
 from obverse.core.types import Type
 from obverse.plan.dialects.spark_texts import quoted
 
@@ -26,9 +28,7 @@ NAMES = {Type.INTEGER: "BIGINT", Type.DOUBLE: "DOUBLE", Type.BOOLEAN: "BOOLEAN",
     Type.DATE: "DATE",
     Type.TIMESTAMP: "TIMESTAMP_NTZ",
 }
-WHOLE = ("tinyint", "smallint", "int", "bigint", "boolean")
-FLOATS = ("float", "double")
-PLAIN = (*WHOLE, *FLOATS, "date", "timestamp", "timestamp_ntz")
+SAME = ("BIGINT", "DOUBLE", "VARCHAR", "BOOLEAN", "DATE", "TIMESTAMP")  # what needs no cast to be of its type
 
 
 def read_as(sql: str, kind: Type, source: Type | None) -> str:
@@ -44,18 +44,21 @@ def read_as(sql: str, kind: Type, source: Type | None) -> str:
             return f"try_cast({sql} AS {NAMES[kind]})"
 
 
-def read_stored(sql: str, kind: Type) -> str:
-    """A column of whatever type it has in its source. Spark knows that type, and leaves of the CASE what is for it."""
-    text = from_text(f"try_cast({sql} AS STRING)", kind) if kind is not Type.TEXT else ""
-    plain = f"try_cast({sql} AS {NAMES[kind]})"
-    match kind:
-        case Type.INTEGER:
-            half = whole_of_double(f"try_cast({sql} AS DOUBLE)")
-            return f"(CASE WHEN {_is(sql, WHOLE)} THEN {plain} WHEN {_is(sql, FLOATS)} THEN {half} ELSE {text} END)"
-        case Type.TEXT:
-            return f"(CASE WHEN {_is(sql, PLAIN)} OR typeof({sql}) RLIKE '^(string|char|varchar|decimal)' THEN {plain} END)"
-        case _:
-            return f"(CASE WHEN typeof({sql}) RLIKE '^(string|char|varchar)' THEN {text} ELSE {plain} END)"
+def read_stored(sql: str, column: Column) -> str:
+    """A column as it lies, by the type that it has in its source; what has no counterpart is read as nothing."""
+    kind, stored = column.type, column.stored.upper()
+    source = Type.TIMESTAMP if stored.startswith("TIMESTAMP") else type_of(stored)  # with a zone: what its clock shows in UTC
+    if source is None:
+        return f"CAST(NULL AS {NAMES[kind]})"
+    if source is Type.DOUBLE and kind is Type.INTEGER:
+        exact = stored.startswith("DECIMAL")
+        return from_text(f"CAST({sql} AS STRING)", kind) if exact else whole_of_double(f"CAST({sql} AS DOUBLE)")
+    whole = source is Type.INTEGER or source is Type.BOOLEAN
+    if kind is Type.BOOLEAN and source is Type.INTEGER:
+        return f"({sql} <> 0)"
+    if source is kind and (stored in SAME or not whole):
+        return sql if stored in SAME else f"try_cast({sql} AS {NAMES[kind]})"
+    return from_text(sql, kind) if source is Type.TEXT and kind is not Type.TEXT else f"try_cast({sql} AS {NAMES[kind]})"
 
 
 def whole_of_double(sql: str) -> str:
@@ -79,7 +82,3 @@ def from_text(sql: str, kind: Type) -> str:
     grammar = f"\\A{BLANKS}{GRAMMAR[kind]}{BLANKS}\\z"
     read = f"CASE WHEN {sql} RLIKE {quoted(grammar)} THEN {found} END"
     return f"(CASE WHEN length({sql}) <= {LENGTH_MAX} THEN {read} END)"
-
-
-def _is(sql: str, kinds: tuple[str, ...]) -> str:
-    return f"typeof({sql}) IN ({', '.join(map(quoted, kinds))})"
