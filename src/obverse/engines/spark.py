@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from obverse.catalog.model import Catalog, Table
 from obverse.core.engine import Columns, EngineLimits, PublicRows, Schema
-from obverse.core.errors import CatalogError, Refused, invariant
+from obverse.core.errors import CatalogError, invariant
 from obverse.core.secret import Exact
-from obverse.engines.duckdb import FAILURE, PROBE_S, failure, stoppable, unreadable
+from obverse.engines.duckdb import PROBE_S, stoppable, unreadable
+from obverse.engines.failing import failure, public_failure
 from obverse.engines.spark_objects import arrow_table, is_spark_frame
 from obverse.engines.spark_session import session_for
 from obverse.engines.spark_work import marked, quiet, stop
@@ -75,7 +76,7 @@ class SparkEngine:
         try:
             found = self._fetch(sql, timeout_s)
         except Exception:
-            raise Refused("engine_failure", FAILURE, why="only public tables were read; nothing was spent.") from None
+            raise public_failure() from None
         rows = zip(*(column.to_pylist() for column in found.columns))
         return PublicRows(tuple(found.column_names), tuple(rows))
 
@@ -86,6 +87,13 @@ class SparkEngine:
         except Exception:
             return False
         return True
+
+    def known_by(self, table: str) -> tuple[str, str]:
+        """A table of a catalog is known by the name of its cluster and its own; Spark does not tell when its rows change."""
+        return f"spark:{self._url or 'local'}/{self._sources[table].table}", ""
+
+    def powers(self) -> tuple[str, ...]:
+        return ()
 
     def close(self) -> None:
         """Forget the views. A local Spark goes on, for others may use it; it ends with the process."""

@@ -48,11 +48,11 @@ def session_for(url: str | None, frames: Iterable[Any]) -> Any:
         raise
     except ImportError:
         raise CatalogError(
-            "engine_not_available", "the engine spark needs pyspark.", fix="pip install 'obverse[spark]'"
+            "extra_missing", "the engine spark needs pyspark.", fix="pip install 'obverse[spark]'"
         ) from None
     except Exception:
         raise CatalogError(
-            "engine_not_available",
+            "engine_unreachable",
             "Spark cannot be reached, or cannot be started.",
             why="a local session needs Java 17 or later; an address needs a Spark Connect server that answers.",
             fix="check `url` of the engine, or that `java -version` works.",
@@ -66,7 +66,7 @@ def _remote(url: str) -> Any:
 
     if not url.startswith("sc://"):
         raise CatalogError(
-            "engine_not_available",
+            "engine_unreachable",
             "the address of Spark is not one of Spark Connect.",
             why="obverse speaks to a cluster through Spark Connect alone.",
             fix='write url = "sc://host:15002", or leave it out for a local session.',
@@ -99,7 +99,7 @@ def settle(session: Any) -> None:
         wrong.append("literals and times as Spark itself documents them")
     if wrong:
         raise CatalogError(
-            "engine_not_fit",
+            "engine_unfit",
             f"this Spark does not keep to {'; '.join(wrong)}.",
             why="with other settings a sum may wrap or a text may be read otherwise, and the noise would no longer cover it.",
             fix="ask its administrator to let sessions set these.",

@@ -16,7 +16,7 @@ from obverse.ledger.base import now
 from obverse.ledger.book import Book
 from obverse.ledger.home import Home, unknown_ledger
 from obverse.ledger.registry import Dataset, Registry
-from obverse.ledger.sources import FileSource, Identified, Source, inode_now
+from obverse.ledger.sources import FileSource, Identified, ServerSource, Source, inode_now
 from obverse.ledger.sqlite import SqliteLedger
 
 
@@ -203,9 +203,10 @@ def _same_terms(dataset: Dataset, terms: Terms) -> None:
 def _same_paths(registry: Registry, sources: Sequence[Source]) -> None:
     """A table's rows belong to the units they were first said to belong to; else two losses are about two things."""
     for source in sources:
-        if not isinstance(source, FileSource) or not source.unit:
+        if not isinstance(source, (FileSource, ServerSource)) or not source.unit:
             continue
-        known = registry.unit_path(os.path.realpath(source.path), source.unit)
+        place = os.path.realpath(source.path) if isinstance(source, FileSource) else source.place
+        known = registry.unit_path(place, source.unit)
         if known != source.unit:
             raise LedgerError(
                 "terms_conflict",

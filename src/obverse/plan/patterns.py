@@ -1,6 +1,15 @@
-"""Patterns of LIKE: their parts, whether a text is of them, and letters of one case."""
+"""Patterns of LIKE and of moments: their parts, whether a text is of them, and letters of one case."""
 
 from __future__ import annotations
+
+import re
+
+MOMENT_PIECES = re.compile(r"%.|[^%]+|%", re.DOTALL)
+
+
+def pieces(pattern: str) -> list[str]:
+    """A pattern of strftime as its signs and what stands between them."""
+    return MOMENT_PIECES.findall(pattern)
 
 
 def like_parts(pattern: str, escape: str | None) -> list[str | None] | None:

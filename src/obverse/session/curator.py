@@ -21,7 +21,7 @@ from obverse.ledger import transfer
 from obverse.ledger.acknowledge import acknowledge
 from obverse.ledger.home import Home, default_home
 from obverse.ledger.register import Opened, open_dataset, publish
-from obverse.session.opening import claimed, sources_of
+from obverse.session.opening import claimed, located, sources_of
 
 NAME_MAX = 128
 
@@ -61,7 +61,7 @@ def private_catalog(project: Path) -> Catalog:
     catalog = load(project)
     if catalog.unit is None:
         raise Refused("no_private_table", "this project has no private table, so it has no ledger and no budget.")
-    return catalog
+    return located(catalog)
 
 
 def publish_data(project: Path) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from obverse.catalog.model import Column
 from obverse.core.types import Type, Value
 from obverse.plan.dialects import spark_texts as texts
-from obverse.plan.dialects.base import Dialect
+from obverse.plan.dialects.base import SMALL, TERM_MOST, Dialect
 from obverse.plan.dialects.spark_reading import read_as, read_stored
 
 TINY_DIGITS = 1 << 20  # sums are split here, so that neither part of 2**40 integers below 2**37 can leave 64 bits
@@ -86,14 +86,16 @@ class Spark(Dialect):
         scaled, factor = f"({sql} {by} {10 ** abs(digits)}D)", f"{10 ** abs(digits)}D"
         return f"(CASE WHEN {self.is_finite(scaled)} THEN round({scaled}) {back} {factor} ELSE {sql} END)"
 
-    def whole_quotient(self, top: str, bottom: str) -> str:
+    def whole_quotient(self, top: str, bottom: str, *, wide: bool = False) -> str:
         return f"({top} div {bottom})"
 
     def wide(self, sql: str) -> str:
         return f"CAST({sql} AS DECIMAL(38, 0))"
 
-    def total(self, sql: str) -> str:
+    def total(self, sql: str, most: int = TERM_MOST) -> str:
         whole = f"CAST({sql} AS BIGINT)"
+        if most < SMALL:
+            return f"SUM({whole})"
         high, low = f"SUM(shiftright({whole}, 20))", f"SUM({whole} & {TINY_DIGITS - 1})"
         return f"({self.wide(high)} * {TINY_DIGITS} + {low})"
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Mapping
-from functools import cache
 
 from obverse.core.errors import invariant
+from obverse.plan.dialects.letters import letters
 from obverse.plan.patterns import folded as fold
-from obverse.plan.patterns import like_parts
+from obverse.plan.patterns import like_parts, pieces
 
 PLACE_MAX = 2**31 - 1
-CASED_MAX = 0x1F000  # letters of two cases lie below
+SMALL_ASCII = string.ascii_lowercase
 PLAIN = re.compile(r"[A-Za-z0-9]|[^\x00-\x7f]")
 
 
@@ -57,22 +58,9 @@ def lower(x: str) -> str:
 
 def upper(x: str) -> str:
     """Letter by letter, by a table where not all is ASCII: Java maps some letters to several."""
-    small, large = cased()
-    return f"(CASE WHEN octet_length({x}) = length({x}) THEN upper({x}) ELSE translate({x}, '{small}', '{large}') END)"
-
-
-@cache
-def cased() -> tuple[str, str]:
-    """Letters, and their upper case where it is one letter."""
-    pairs = [(sign, _upper_of(sign)) for sign in map(chr, range(ord("a"), CASED_MAX)) if sign.upper() != sign]
-    pairs = [(small, large) for small, large in pairs if small != large]
-    return "".join(small for small, _ in pairs), "".join(large for _, large in pairs)
-
-
-def _upper_of(sign: str) -> str:
-    if sign == "\u00df":
-        return "\u1e9e"
-    return next((found for found in (sign.upper(), sign.title()) if len(found) == 1), sign)
+    small, large = letters("upper")
+    plain = f"translate({x}, '{SMALL_ASCII}{small}', '{SMALL_ASCII.upper()}{large}')"
+    return f"(CASE WHEN octet_length({x}) = length({x}) THEN upper({x}) ELSE {plain} END)"
 
 
 CALLS: Mapping[str, Callable[..., str]] = {
@@ -136,5 +124,4 @@ def _letter(sign: str) -> str:
 
 def date_pattern(pattern: str, formats: Mapping[str, str]) -> str:
     """A pattern of strftime in Java's signs; all other text in quotes."""
-    pieces = re.findall(r"%.|[^%]+", pattern, re.DOTALL)
-    return "".join(formats.get(piece) or "'" + piece.replace("'", "''") + "'" for piece in pieces)
+    return "".join(formats.get(piece) or "'" + piece.replace("'", "''") + "'" for piece in pieces(pattern))
