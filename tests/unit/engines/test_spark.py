@@ -181,7 +181,7 @@ def test_a_pattern_of_files_is_refused(spark: Any, tmp_path: Path) -> None:
 def test_an_address_that_is_not_one_of_spark_connect_is_refused() -> None:
     with pytest.raises(CatalogError) as refused:
         SparkEngine(declared(Source("object"), url="spark://host:7077"), {"people": ROWS})
-    assert refused.value.code == "engine_not_available"
+    assert refused.value.code == "engine_unreachable"
 
 
 def test_a_session_that_cannot_be_set_is_refused(spark: Any) -> None:
@@ -201,7 +201,7 @@ def test_a_session_that_cannot_be_set_is_refused(spark: Any) -> None:
     for key in SETTINGS:
         with pytest.raises(CatalogError, match=key) as refused:
             settle(Stubborn(key))
-        assert refused.value.code == "engine_not_fit"
+        assert refused.value.code == "engine_unfit"
     old = Stubborn("")
     old.version = "3.5.1"
     with pytest.raises(CatalogError, match="version 4"):
