@@ -55,6 +55,13 @@ def test_functions_on_ten_times_as_many_arguments(seed: int, run: Run) -> None:
         check_function(function, run, DIALECTS["duckdb"], seed=seed, combinations=120)
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_functions_on_more_arguments_on_spark(seed: int, run_spark: Run) -> None:
+    for function in FUNCTIONS:
+        check_function(function, run_spark, DIALECTS["spark"], seed=seed)
+
+
 def test_a_function_that_raises_leaves_its_bounds_or_differs_from_its_reference_is_noticed(run: Run) -> None:
     absolute = next(function for function in FUNCTIONS if function.name == "abs")
     modulo = next(function for function in FUNCTIONS if function.name == "modulo")

@@ -90,10 +90,11 @@ def settle(session: Any) -> None:
     if int(str(session.version).split(".")[0]) < VERSION:
         wrong.append(f"version {VERSION}")
     for key, value in SETTINGS.items():
-        with suppress(Exception):  # where it is not to be set, it may hold all the same
-            session.conf.set(key, value)
-        if str(_setting(session, key)).lower() != value.lower():
-            wrong.append(f"{key} = {value}")
+        if not _holds(session, key, value):
+            with suppress(Exception):
+                session.conf.set(key, value)
+            if not _holds(session, key, value):
+                wrong.append(f"{key} = {value}")
     if not wrong and tuple(_probe(session)) != PROBED:
         wrong.append("literals and times as Spark itself documents them")
     if wrong:
@@ -105,11 +106,10 @@ def settle(session: Any) -> None:
         )
 
 
-def _setting(session: Any, key: str) -> Any:
-    try:
-        return session.conf.get(key)
-    except Exception:
-        return None
+def _holds(session: Any, key: str, value: str) -> bool:
+    with suppress(Exception):
+        return str(session.conf.get(key)).lower() == value.lower()
+    return False
 
 
 def _probe(session: Any) -> Iterable[Any]:
