@@ -16,7 +16,7 @@ from obverse.core.ledger import Entry, Head
 from obverse.ledger.anchor import NoAnchor
 from obverse.ledger.chain import START, damaged
 from obverse.ledger.codec import canonical
-from obverse.ledger.sqlite import SHAPE, SqliteLedger
+from obverse.ledger.sqlite import SHAPE, SqliteLedger, SqliteRows
 from obverse.ledger.storage import BUSY_S, translated, upgrade
 from obverse.ledger.verify import verify_store
 
@@ -69,7 +69,7 @@ def verify_file(path: Path) -> Head:
         with closing(_read_only(path)) as source:
             source.backup(copy)
         upgrade(copy, SHAPE, path)
-        return verify_store(copy, str(path)).chain_head()
+        return verify_store(SqliteRows(copy), str(path)).chain_head()
 
 
 def export(ledger: SqliteLedger, target: Path) -> Head:
