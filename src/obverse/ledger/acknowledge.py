@@ -11,9 +11,9 @@ from obverse.core.errors import LedgerError, Refused
 from obverse.core.ledger import Spent
 from obverse.ledger.anchor import Anchored, NoAnchor, rolled_back, state_of
 from obverse.ledger.book import Book, total_stated
+from obverse.ledger.datasets import Dataset
 from obverse.ledger.home import Home
 from obverse.ledger.register import Claimed, Opened, conflict, enrol_book, open_dataset
-from obverse.ledger.registry import Dataset
 from obverse.ledger.sqlite import SqliteLedger
 
 

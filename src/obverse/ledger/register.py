@@ -14,8 +14,9 @@ from obverse.core.ledger import Spent, Terms
 from obverse.ledger.anchor import Anchored, NoAnchor, state_of
 from obverse.ledger.base import now
 from obverse.ledger.book import Book
+from obverse.ledger.datasets import Dataset
 from obverse.ledger.home import Home, unknown_ledger
-from obverse.ledger.registry import Dataset, Registry
+from obverse.ledger.registry import Registry
 from obverse.ledger.sources import FileSource, Identified, Source, inode_now
 from obverse.ledger.sqlite import SqliteLedger
 
