@@ -17,7 +17,8 @@ from obverse.core.ledger import Caps, Fingerprint, Receipt, Scope, Stored, Terms
 from obverse.core.loss import PureLoss
 from obverse.core.units import Neighbours
 from obverse.ledger.home import Home
-from obverse.ledger.register import Claimed, Opened, open_dataset
+from obverse.ledger.opened import Claimed, Opened
+from obverse.ledger.register import open_dataset
 from obverse.ledger.sources import FileSource
 
 

@@ -49,8 +49,8 @@ class Dataset:
 class Datasets:
     """Rows that tell datasets apart, within one transaction."""
 
-    def __init__(self, rows: Statements) -> None:
-        self._rows = rows
+    def __init__(self, statements: Statements) -> None:
+        self.statements = statements
 
     def dataset_of(self, identified: Sequence[Identified]) -> Dataset | None:
         """The dataset that any of the sources is known to belong to; two different ones are refused."""
@@ -66,7 +66,7 @@ class Datasets:
         return self.dataset(found.pop()) if found else None
 
     def dataset(self, dataset_id: str) -> Dataset | None:
-        row = self._rows.execute(
+        row = self.statements.execute(
             "SELECT d.id, d.version, d.accounting, d.neighbours, d.unit, l.id, l.path"
             " FROM dataset d JOIN ledger l ON d.ledger = l.id WHERE d.id = ?",
             (dataset_id,),
@@ -79,7 +79,7 @@ class Datasets:
     def add(self, dataset: Dataset, identified: Sequence[Identified]) -> None:
         """Register a dataset that was not known before; its ledger's row is there already."""
         terms = dataset.terms
-        self._rows.execute(
+        self.statements.execute(
             "INSERT INTO dataset VALUES (?, ?, ?, ?, ?, ?)",
             (dataset.id, dataset.ledger_id, dataset.version, terms.accounting, terms.neighbours.value, terms.unit),
         )
@@ -93,7 +93,7 @@ class Datasets:
             for source in identified
             for identity in source.identities
         ]
-        self._rows.executemany(
+        self.statements.executemany(
             "INSERT INTO identity VALUES (?, ?, ?, ?)"
             " ON CONFLICT (kind, value) DO UPDATE SET path = excluded.path, dataset = excluded.dataset",
             rows,
@@ -101,15 +101,15 @@ class Datasets:
 
     def publish(self, dataset_id: str, version: str, identified: Sequence[Identified]) -> None:
         """Set the data's version, and what its files were then."""
-        self._rows.execute("UPDATE dataset SET version = ? WHERE id = ?", (version, dataset_id))
+        self.statements.execute("UPDATE dataset SET version = ? WHERE id = ?", (version, dataset_id))
         rows = [(dataset_id, source.place, source.digest) for source in identified]
-        self._rows.executemany(
+        self.statements.executemany(
             "INSERT INTO published VALUES (?, ?, ?) ON CONFLICT (dataset, place) DO UPDATE SET digest = excluded.digest", rows
         )
 
     def changed(self, dataset_id: str, identified: Sequence[Identified]) -> tuple[str, ...]:
         """Names of the tables whose file is not what it was when it was published, or never was."""
-        rows = self._rows.execute("SELECT place, digest FROM published WHERE dataset = ?", (dataset_id,))
+        rows = self.statements.execute("SELECT place, digest FROM published WHERE dataset = ?", (dataset_id,))
         published: dict[str, str] = dict(rows.fetchall())
         known = set(published.values())
         return tuple(
@@ -120,11 +120,11 @@ class Datasets:
 
     def unit_path(self, place: str, path: str) -> str:
         """The way from a source's rows to their unit, as it was first declared; now remembered if it was not."""
-        self._rows.execute("INSERT INTO unit_path VALUES (?, ?) ON CONFLICT DO NOTHING", (place, path))
-        return str(self._rows.execute("SELECT path FROM unit_path WHERE place = ?", (place,)).fetchone()[0])
+        self.statements.execute("INSERT INTO unit_path VALUES (?, ?) ON CONFLICT DO NOTHING", (place, path))
+        return str(self.statements.execute("SELECT path FROM unit_path WHERE place = ?", (place,)).fetchone()[0])
 
     def _holder(self, identity: Identity) -> str | None:
-        row = self._rows.execute(
+        row = self.statements.execute(
             "SELECT dataset, path FROM identity WHERE kind = ? AND value = ?", (identity.kind, identity.value)
         ).fetchone()
         if row is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from obverse.catalog.model import Budget
 from obverse.core.errors import LedgerError
@@ -76,6 +76,16 @@ class StoredLedger(ChainLedger):
         """All that the store says, from its first record on, whether or not an anchor vouches for it."""
         return self._read(lambda rows: self._folded(rows, Book(self.place)))
 
+    def rows(self) -> dict[str, list[tuple[Any, ...]]]:
+        """Every row of one moment, by its table: for a copy."""
+        return self._read(
+            lambda rows: {
+                "entry": list(rows.after(0)),
+                "answer": list(rows.contents("answer")),
+                "note": list(rows.contents("note")),
+            }
+        )
+
     def acknowledge(self, worst: Spent, why: str, reason: str, anchored: str) -> None:
         """Charge the worst case, on the curator's word; at most once for one anchored head."""
 
@@ -90,7 +100,7 @@ class StoredLedger(ChainLedger):
         with self._alone():
             self._step(f"{step}: begin")
             with self._writing() as rows:
-                book = self._current(rows)
+                book = self._current(rows, self._anchor.read())
                 if book.count == 0 and step != "open":
                     raise damaged(self.place, "it has no opening record")
                 if step not in _AFTER_CLOSING:
@@ -121,7 +131,8 @@ class StoredLedger(ChainLedger):
             raise
 
     def _book(self) -> Book:
-        book = self._read(self._current)
+        anchored = self._anchor.read()
+        book = self._read(lambda rows: self._current(rows, anchored))
         if book.count == 0:
             raise damaged(self.place, "it has no opening record")
         return book
@@ -129,12 +140,11 @@ class StoredLedger(ChainLedger):
     def _answer(self, number: int) -> bytes | None:
         return self._read(lambda rows: rows.content("answer", number))
 
-    def _current(self, rows: Rows) -> Book:
+    def _current(self, rows: Rows, anchored: Anchored | None) -> Book:
         """The Book with all records taken in, each checked once, and vouched for by the anchor.
 
-        The anchor is read first: it never runs ahead of the store, and a record added meanwhile cannot look missing.
+        The anchor is read before the rows: it never runs ahead of the store, and a record added meanwhile cannot look missing.
         """
-        anchored = self._anchor.read()
         book, self._held = self._held, None  # a fold that fails half way is thrown away
         again = book is not None and book.count > 0 and rows.hash_at(book.count) != book.head
         if book is None or again:

@@ -21,7 +21,8 @@ from obverse.core.types import Value
 from obverse.core.units import KeyPath
 from obverse.engines import ENGINES
 from obverse.ledger.home import Home, default_home
-from obverse.ledger.register import Claimed, Opened, open_dataset, private_here
+from obverse.ledger.opened import Claimed, Opened
+from obverse.ledger.register import open_dataset, private_here
 from obverse.ledger.sources import FileSource, NamedSource, ObjectSource, Source
 from obverse.plan.dialects import DIALECTS
 from obverse.plan.print import enforced
@@ -71,7 +72,7 @@ def claimed(catalog: Catalog) -> Claimed:
     assert catalog.unit is not None
     unit = catalog.unit.table if catalog.unit.key is None else f"{catalog.unit.table}.{catalog.unit.key}"
     terms = Terms(catalog.accounting, catalog.neighbours, unit)
-    return Claimed(sources_of(catalog), catalog.ledger, terms, catalog.budget)
+    return Claimed(sources_of(catalog), catalog.ledger, terms, catalog.budget, catalog.ledger_server)
 
 
 def sources_of(catalog: Catalog) -> tuple[Source, ...]:
@@ -126,7 +127,7 @@ def check_sources(project: Project, home: Home) -> None:
     for table in catalog.tables.values():
         path = table.source.path
         if table.public:
-            if path is not None and private_here(home, (FileSource(table.name, path),)):
+            if path is not None and private_here(home, (FileSource(table.name, path),), catalog.ledger_server):
                 raise public_private(table)
             continue
         probe = functools.partial(is_fit, project, table)
