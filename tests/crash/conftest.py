@@ -39,6 +39,10 @@ class Project:
         home = Home(self.root / "home")
         return home, open_dataset(home, self.claimed, step=step)
 
+    def elsewhere(self, machine: int) -> Project:
+        """As asked from another machine; a ledger in a file has one only."""
+        return self
+
     def reserve(self, opened: Opened, name: str, epsilon: Fraction) -> Receipt | Stored:
         caps = Caps(cap_of(self.budget, "pure"))
         scope = Scope(opened.dataset.id, "ana")
@@ -103,8 +107,8 @@ class SharedProject(Project):
     def anew(self, name: str) -> SharedProject:
         return replace(self, name=name)
 
-    def elsewhere(self, machine: str) -> SharedProject:
-        return replace(self, machine=machine)
+    def elsewhere(self, machine: int) -> SharedProject:
+        return replace(self, machine=f"home {machine}")
 
 
 @pytest.fixture
