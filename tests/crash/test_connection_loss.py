@@ -88,7 +88,7 @@ def test_a_server_lost_for_good_leaves_what_is_reported(wired, hasty, how):
 
 
 @pytest.mark.parametrize("how", ["before", "after"])
-def test_opening_survives_a_cut_at_every_request(wired, in_postgres, how):
+def test_opening_survives_a_cut_at_every_request(wired, hasty, how):
     wire, project, past = wired
     project.open()[1].ledger.close()
     for at in range(len(wire.requests)):

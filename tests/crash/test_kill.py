@@ -71,7 +71,7 @@ def test_killed_at_any_step_twenty_times(project, killed, step):
 
 @pytest.mark.parametrize("step", STEPS)
 def test_killed_at_any_step_with_the_ledger_in_postgres(in_postgres, killed, step):
-    repeatedly(in_postgres, killed, step, 3)
+    repeatedly(in_postgres, killed, step, 2)
 
 
 @pytest.mark.soak

@@ -1,4 +1,4 @@
-"""A wire between a client and a PostgreSQL server, that can be cut at any request: before it, after it, or with it on its way."""
+"""A wire to a PostgreSQL server that can be cut at any request: before it, after it, or with it on its way."""
 
 from __future__ import annotations
 

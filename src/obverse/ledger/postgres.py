@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
 from obverse.core.errors import LedgerError
-from obverse.core.ledger import Entry
+from obverse.core.ledger import Entry, Head
 from obverse.ledger.anchor import Anchor, Anchored
 from obverse.ledger.base import Decide, now
 from obverse.ledger.book import Book, Debit
@@ -100,6 +100,11 @@ class PostgresLedger(StoredLedger):
         self.server = server
         self._ledger_id = ledger_id
         self._rows: PostgresRows | None = None
+
+    def verify(self) -> Head:
+        head = super().verify()
+        self._book()  # the ledger's own row agrees as well
+        return head
 
     def close(self) -> None:
         self.server.close()

@@ -145,8 +145,7 @@ class PostgresServer:
 
     def _begun(self, begin: str) -> psycopg.Connection[Any]:
         """A connection in a fresh transaction; one that died while it was idle is replaced."""
-        import psycopg
-
+        psycopg = driver()
         while True:
             kept = self._connected
             connection = kept or self._connect()
@@ -163,8 +162,7 @@ class PostgresServer:
                 self._drop(connection)
 
     def _connect(self) -> psycopg.Connection[Any]:
-        import psycopg
-
+        psycopg = driver()
         try:
             connection = self._connect_by(self._address)
         except psycopg.ProgrammingError:
@@ -185,8 +183,7 @@ class PostgresServer:
 
     def _commit(self, connection: psycopg.Connection[Any]) -> None:
         """COMMIT; a server that rolled back instead says so in its answer, and not by an error."""
-        import psycopg
-
+        psycopg = driver()
         try:
             done = connection.execute("COMMIT").statusmessage
         except psycopg.Error as error:
@@ -203,8 +200,7 @@ class PostgresServer:
 
     def _abandoned(self, connection: psycopg.Connection[Any], error: BaseException, *, drop: bool = False) -> Any:
         """Leave nothing behind of a transaction; what befell it, in our words."""
-        import psycopg
-
+        psycopg = driver()
         befell = told(connection, error, self.place) if isinstance(error, psycopg.Error) else error
         if drop or (isinstance(error, psycopg.Error) and is_lost(connection, error)):
             self._drop(connection)
@@ -213,8 +209,7 @@ class PostgresServer:
         return befell
 
     def _roll_back(self, connection: psycopg.Connection[Any]) -> None:
-        import psycopg
-
+        psycopg = driver()
         try:
             connection.execute("ROLLBACK")
         except psycopg.Error:
@@ -242,6 +237,17 @@ def server_of(server: Server) -> PostgresServer:
 
 def connect_to(address: str) -> psycopg.Connection[Any]:
     """A connection on which each statement is its own transaction unless BEGIN says otherwise; dead peers are noticed."""
+    psycopg = driver()
+    usual: dict[str, Any] = {"connect_timeout": 10, "keepalives_idle": 10, "keepalives_interval": 5, "tcp_user_timeout": 30_000}
+    given = psycopg.conninfo.conninfo_to_dict(address)
+    usual = {name: value for name, value in usual.items() if name not in given}
+    return psycopg.connect(
+        address, autocommit=True, prepare_threshold=None, client_encoding="utf8", application_name="obverse", **usual
+    )
+
+
+def driver() -> Any:
+    """psycopg, loaded when it is first needed: it is an extra."""
     try:
         import psycopg
     except ImportError:
@@ -250,12 +256,7 @@ def connect_to(address: str) -> psycopg.Connection[Any]:
             "a ledger in PostgreSQL needs psycopg, which is not installed.",
             fix="pip install 'obverse[postgres]'",
         ) from None
-    usual: dict[str, Any] = {"connect_timeout": 10, "keepalives_idle": 10, "keepalives_interval": 5, "tcp_user_timeout": 30_000}
-    given = psycopg.conninfo.conninfo_to_dict(address)
-    usual = {name: value for name, value in usual.items() if name not in given}
-    return psycopg.connect(
-        address, autocommit=True, prepare_threshold=None, client_encoding="utf8", application_name="obverse", **usual
-    )
+    return psycopg
 
 
 def _unsafe(place: str, why: str) -> LedgerError:

@@ -46,7 +46,6 @@ class Registry(Datasets):
 
     def advance(self, state: Anchored) -> None:
         """Move a ledger's anchor forward; never back."""
-        self.add_heads(state.ledger_id, [(state.count, state.head)])
         self._connection.execute(
             "UPDATE ledger SET count = ?, head = ?, amount = ?, delta = ?, cap_epsilon = ?, cap_delta = ?, closed = ?"
             " WHERE id = ? AND count < ?",

@@ -37,6 +37,7 @@ class StoredLedger(ChainLedger):
         self._clock = clock
         self._step = step
         self._held: Book | None = None
+        self._anchored_at = 0  # how far the anchor had come when the Book was last brought up to date
 
     @abstractmethod
     def _alone(self) -> AbstractContextManager[None]:
@@ -124,8 +125,9 @@ class StoredLedger(ChainLedger):
         return entry
 
     def _write_anchor(self, book: Book) -> None:
+        """Anchor where the Book stands, with every head since the last anchor: others may have written in between."""
         try:
-            self._anchor.write(state_of(book))
+            self._anchor.write(state_of(book), list(enumerate(book.hashes[self._anchored_at :], start=self._anchored_at + 1)))
         except LedgerError as error:
             error.charged = True
             raise
@@ -145,6 +147,7 @@ class StoredLedger(ChainLedger):
 
         The anchor is read before the rows: it never runs ahead of the store, and a record added meanwhile cannot look missing.
         """
+        self._anchored_at = 0 if anchored is None else anchored.count
         book, self._held = self._held, None  # a fold that fails half way is thrown away
         again = book is not None and book.count > 0 and rows.hash_at(book.count) != book.head
         if book is None or again:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -88,6 +89,23 @@ def stored(request, world) -> str:
     if request.param == "postgres":
         request.getfixturevalue("database")
     return request.param
+
+
+@pytest.fixture
+def in_child() -> Callable[[Callable[[], bool]], int]:
+    """Runs an action in a forked child; the child's exit status, 0 when the action is true."""
+
+    def run(action: Callable[[], bool]) -> int:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                status = 0 if action() else 2
+            finally:
+                os._exit(status)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    return run
 
 
 @pytest.fixture
