@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
@@ -16,7 +15,7 @@ from obverse.ledger.chain import Draft, Record, damaged, entry_of
 from obverse.ledger.datasets import Statements
 from obverse.ledger.postgres_errors import InDoubt, Undone, failed
 from obverse.ledger.postgres_schema import check_tables
-from obverse.ledger.postgres_server import PAUSES_S, PostgresServer
+from obverse.ledger.postgres_server import PAUSES_S, PostgresServer, wait
 from obverse.ledger.rows import Rows
 from obverse.ledger.stored import StoredLedger, onward
 
@@ -31,17 +30,26 @@ class PostgresRows:
         self._ledger_id = ledger_id
         self.stated = stated
         self.sent: Record | None = None
+        self._read: list[tuple[Any, Any, Any]] = []
+        self._read_from = 0
 
     def after(self, count: int) -> Iterable[tuple[Any, Any, Any]]:
-        return self._statements.execute(
-            "SELECT number, body, hash FROM entry WHERE ledger = ? AND number > ? ORDER BY number", (self._ledger_id, count)
-        ).fetchall()
+        if self._read_from == count + 1:
+            return self._read[1:]
+        return self._from(count + 1)
 
     def hash_at(self, number: int) -> bytes | None:
-        row = self._statements.execute(
-            "SELECT hash FROM entry WHERE ledger = ? AND number = ?", (self._ledger_id, number)
-        ).fetchone()
-        return None if row is None else row[0]
+        """One record's hash; what comes after it is read on the way, since it is asked for next."""
+        self._read, self._read_from = self._from(number), number + 1
+        if self._read and self._read[0][0] == number:
+            found: bytes = self._read[0][2]
+            return found
+        return None
+
+    def _from(self, number: int) -> list[tuple[Any, Any, Any]]:
+        return self._statements.execute(
+            "SELECT number, body, hash FROM entry WHERE ledger = ? AND number >= ? ORDER BY number", (self._ledger_id, number)
+        ).fetchall()
 
     def content(self, table: str, number: int) -> bytes | None:
         row = self._statements.execute(
@@ -53,14 +61,16 @@ class PostgresRows:
         return self._statements.execute(f"SELECT number, content FROM {table} WHERE ledger = ?", (self._ledger_id,)).fetchall()
 
     def insert(self, record: Record, draft: Draft) -> None:
-        """The record, what belongs to it, and the ledger's own row brought forward with them."""
-        insert, own = "INSERT INTO {} VALUES (?, ?, ?)", self._ledger_id
-        self._statements.execute("INSERT INTO entry VALUES (?, ?, ?, ?)", (own, record.number, record.body, record.hash))
+        """The record with the ledger's own row brought forward, and what belongs to it."""
+        own, insert = self._ledger_id, "INSERT INTO {} VALUES (?, ?, ?)"
+        self._statements.execute(
+            "WITH added AS (INSERT INTO entry VALUES (?, ?, ?, ?)) UPDATE ledger SET count = ?, head = ? WHERE id = ?",
+            (own, record.number, record.body, record.hash, record.number, record.hash.hex(), own),
+        )
         if draft.answer is not None:
             self._statements.execute(insert.format("answer"), (own, *draft.answer))
         if draft.note is not None:
             self._statements.execute(insert.format("note"), (own, record.number, draft.note))
-        self._statements.execute("UPDATE ledger SET count = ?, head = ? WHERE id = ?", (record.number, record.hash.hex(), own))
         self.sent = record
 
     def check_structure(self, place: str) -> None:
@@ -143,7 +153,7 @@ class PostgresLedger(StoredLedger):
         with self._alone():
             given_up: LedgerError | None = None
             for pause_s in PAUSES_S:
-                time.sleep(pause_s)
+                wait(pause_s)
                 try:
                     return super()._append(step, decide)
                 except Undone as error:
@@ -162,7 +172,7 @@ class PostgresLedger(StoredLedger):
     def _found(self, sent: Record, doubt: InDoubt, step: str) -> Entry | None:
         """The record whose COMMIT was lost, if it was written; None when it surely was not, and never will be."""
         for pause_s in PAUSES_S:
-            time.sleep(pause_s)
+            wait(pause_s)
             try:
                 with self._writing() as rows:  # waits until the lost transaction has ended
                     if rows.hash_at(sent.number) != sent.hash:

@@ -135,7 +135,7 @@ class PostgresServer:
             try:
                 return action()
             except Undone:
-                time.sleep(pause_s)
+                wait(pause_s)
         return action()
 
     def close(self) -> None:
@@ -244,6 +244,11 @@ def connect_to(address: str) -> psycopg.Connection[Any]:
     return psycopg.connect(
         address, autocommit=True, prepare_threshold=None, client_encoding="utf8", application_name="obverse", **usual
     )
+
+
+def wait(pause_s: float) -> None:
+    if pause_s:
+        time.sleep(pause_s)
 
 
 def driver() -> Any:
