@@ -174,10 +174,11 @@ class PostgresLedger(StoredLedger):
         for pause_s in PAUSES_S:
             wait(pause_s)
             try:
+                anchored = self._anchor.read()
                 with self._writing() as rows:  # waits until the lost transaction has ended
                     if rows.hash_at(sent.number) != sent.hash:
                         return None
-                    book = self._current(rows, self._anchor.read())
+                    book = self._current(rows, anchored)
             except (Undone, InDoubt):
                 continue
             except LedgerError as error:

@@ -100,8 +100,9 @@ class StoredLedger(ChainLedger):
     def _append(self, step: str, decide: Decide) -> tuple[Entry | None, Debit | None]:
         with self._alone():
             self._step(f"{step}: begin")
+            anchored = self._anchor.read()
             with self._writing() as rows:
-                book = self._current(rows, self._anchor.read())
+                book = self._current(rows, anchored)
                 if book.count == 0 and step != "open":
                     raise damaged(self.place, "it has no opening record")
                 if step not in _AFTER_CLOSING:

@@ -19,6 +19,7 @@ from obverse.core.ledger import Head
 from obverse.core.numbers import exact
 from obverse.ledger import transfer
 from obverse.ledger.acknowledge import acknowledge
+from obverse.ledger.datasets import IN_POSTGRES
 from obverse.ledger.home import Home, default_home
 from obverse.ledger.opened import Opened
 from obverse.ledger.register import open_dataset, publish
@@ -192,6 +193,8 @@ def restore_ledger(project: Path, copy: Path) -> tuple[Kept, LedgerError | None]
     try:
         claim = claimed(catalog)
         path = ledger_known(home, catalog) or claim.path
+        if path == IN_POSTGRES:
+            raise _in_a_server("restored")
         path.parent.mkdir(parents=True, exist_ok=True)
         kept = Kept(str(path), transfer.restore(copy, path))
         try:
