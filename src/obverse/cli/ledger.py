@@ -102,7 +102,8 @@ def restore(file: Path, as_json: bool, project: Path) -> None:
     """Put a backup in the ledger's place; what lay there is set aside beside it.
 
     A backup that is older than what was last seen has forgotten debits: it opens only once you run `ledger acknowledge`,
-    which charges the worst that it may have forgotten.
+    which charges the worst that it may have forgotten. Where the ledger lies in PostgreSQL, the FILE is one that
+    `ledger move` wrote, and the database takes it in.
     """
     from obverse.session.curator import restore_ledger
 

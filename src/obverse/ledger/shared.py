@@ -24,6 +24,11 @@ from obverse.ledger.postgres_errors import failed
 from obverse.ledger.postgres_server import PostgresServer, server_of
 from obverse.ledger.sources import FileSource, Identified, NamedSource, Source
 
+_BRING = (
+    "Go on with that file: remove [ledger] from obverse.toml. Or bring it: `obverse ledger move FILE` without [ledger],"
+    " then `obverse ledger restore FILE` with it."
+)
+
 
 def open_shared(
     home: Home, claimed: Claimed, server: Server, *, clock: Callable[[], str], step: Callable[[str], None]
@@ -38,7 +43,7 @@ def open_shared(
         seen = _seen_here(home, shared, dataset, identified)
         step("register: seen")
         ledger = PostgresLedger(shared, dataset.ledger_id, home.anchor(seen.ledger_id), clock=clock, step=step)
-        ledger.head()
+        ledger.adopt()
     except BaseException:
         shared.close()
         raise
@@ -87,7 +92,7 @@ def _agreed(
     with shared.exclusive() as datasets, home.shared() as registry:
         here, there = registry.dataset_of(identified), datasets.dataset_of(identified)
         if here is not None and here.ledger != IN_POSTGRES:
-            raise counted_elsewhere(str(here.ledger), "Go on with that file: remove [ledger] from obverse.toml.")
+            raise counted_elsewhere(str(here.ledger), _BRING)
         if here is not None and there is not None and here.id != there.id:
             raise conflict(shared.place, "this machine and the database know these sources as two datasets")
         if there is None and here is not None:

@@ -89,12 +89,6 @@ class SqliteLedger(StoredLedger):
         self.database.create()
         super().create(ledger_id, dataset, terms, budget)
 
-    def adopt(self) -> None:
-        """A file that was moved here goes on here: from now on a copy of it is a stranger elsewhere."""
-        if self._book().last != "moved":
-            return
-        self._append("adopt", lambda book: Draft("adopt", {}) if book.last == "moved" else None)
-
     def close_for_move(self) -> None:
         """The last record of a ledger that goes on elsewhere."""
         self._append("close", lambda book: None if book.closed else Draft("close", {}))

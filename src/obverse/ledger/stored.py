@@ -97,6 +97,12 @@ class StoredLedger(ChainLedger):
 
         self._append("acknowledge", decide)
 
+    def adopt(self) -> None:
+        """A ledger that was moved here goes on here: from now on a copy of it is a stranger elsewhere."""
+        if self._book().last != "moved":
+            return
+        self._append("adopt", lambda book: Draft("adopt", {}) if book.last == "moved" else None)
+
     def _append(self, step: str, decide: Decide) -> tuple[Entry | None, Debit | None]:
         with self._alone():
             self._step(f"{step}: begin")

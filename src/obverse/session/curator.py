@@ -24,6 +24,7 @@ from obverse.ledger.home import Home, default_home
 from obverse.ledger.opened import Opened
 from obverse.ledger.register import open_dataset, publish
 from obverse.ledger.sqlite import SqliteLedger
+from obverse.ledger.take_in import take_in
 from obverse.session.opening import claimed, sources_of
 
 NAME_MAX = 128
@@ -187,11 +188,12 @@ def move_ledger(project: Path, target: Path) -> Kept:
 def restore_ledger(project: Path, copy: Path) -> tuple[Kept, LedgerError | None]:
     """Put a copy in the ledger's place; the error tells that it is older and has to be acknowledged."""
     catalog = private_catalog(project)
-    if catalog.ledger_server is not None:
-        raise _in_a_server("restored")
     home = Home(default_home())
     try:
         claim = claimed(catalog)
+        if claim.server is not None:
+            take_in(home, claim, claim.server, copy)
+            return ledger_head(project), None
         path = ledger_known(home, catalog) or claim.path
         if path == IN_POSTGRES:
             raise _in_a_server("restored")

@@ -71,12 +71,41 @@ def test_the_curators_verbs_work(obverse: Obverse, spent: Spent, project: Path) 
     assert not (project / ".obverse" / "ledger.db").exists()
 
 
-@pytest.mark.parametrize(("verb", "name"), [("move", "onward.db"), ("restore", "people.csv")])
-def test_what_is_done_with_files_is_refused(obverse: Obverse, verb: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("verb", "name", "why"),
+    [
+        ("move", "onward.db", "ledger_in_server"),
+        ("restore", "people.csv", "ledger_damaged"),
+        ("restore", "copy.db", "not_moved"),
+    ],
+)
+def test_what_is_done_with_files_is_refused(obverse: Obverse, verb: str, name: str, why: str) -> None:
     obverse("ask", COUNT)
+    obverse("ledger", "backup", "copy.db")
     said = obverse("ledger", verb, name, "--json")
-    assert (said.exit_code, code(said)) == (3, "ledger_in_server")
+    assert (said.exit_code, code(said)) == (3, why)
     assert obverse("ledger", "verify").exit_code == 0
+
+
+def test_a_ledger_in_a_file_is_brought_to_the_server_with_all_that_was_spent(
+    obverse: Obverse, spent: Spent, project: Path
+) -> None:
+    shared = (project / "obverse.toml").read_text(encoding="utf-8")
+    alone = shared.replace('[ledger]\nkind = "postgres"\ndsn_env = "OBVERSE_TEST_LEDGER"\n', "")
+    (project / "obverse.toml").write_text(alone, encoding="utf-8")
+    obverse("ask", COUNT, "--epsilon", "0.7")
+    assert obverse("ledger", "move", "onward.db").exit_code == 0
+    (project / "obverse.toml").write_text(shared, encoding="utf-8")
+    assert code(obverse("ask", COUNT, "--json")) == "ledger_elsewhere"
+    for _ in range(2):
+        assert obverse("ledger", "restore", "onward.db").exit_code == 0
+        assert spent() == "0.7"
+    assert obverse("ledger", "verify").exit_code == 0
+    assert obverse("ask", COUNT, "--epsilon", "0.7").exit_code == 0
+    assert spent() == "0.7"
+    (project / "obverse.toml").write_text(alone, encoding="utf-8")
+    assert code(obverse("ask", COUNT, "--json")) == "ledger_elsewhere"
+    assert code(obverse("ledger", "restore", "onward.db", "--json")) == "ledger_in_server"
 
 
 def test_another_database_opens_only_when_acknowledged(

@@ -282,6 +282,24 @@ def test_a_user_who_may_not_write_is_refused(world, claimed, database, rows, mon
         rows.execute("DROP ROLE reader")
 
 
+def test_a_role_needs_few_rights_once_the_schema_is_there(world, claimed, database, rows, monkeypatch, ask):
+    world.open(claimed)
+    rows.execute("CREATE ROLE asker LOGIN")
+    try:
+        rows.execute("GRANT USAGE ON SCHEMA obverse TO asker")
+        rows.execute("GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA obverse TO asker")
+        rows.execute("GRANT UPDATE ON obverse.ledger, obverse.dataset, obverse.identity, obverse.published TO asker")
+        monkeypatch.setenv("OBVERSE_TEST_LEDGER", psycopg.conninfo.make_conninfo(database, user="asker"))
+        opened = world.open(claimed)
+        ask(opened.ledger, "plan", note="SELECT 1")
+        publish(world.home, opened, claimed.sources)
+        assert opened.ledger.verify().count == 4
+        opened.ledger.close()
+    finally:
+        rows.execute("DROP OWNED BY asker")
+        rows.execute("DROP ROLE asker")
+
+
 def test_without_an_address_or_a_server_nothing_is_answered_and_no_password_is_shown(world, claimed, monkeypatch):
     monkeypatch.setattr(postgres_server, "PAUSES_S", (0.0, 0.0))
     for address, code in (
