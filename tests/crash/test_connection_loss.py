@@ -6,14 +6,15 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from obverse.core.errors import BudgetExceeded, LedgerError
 from obverse.core.ledger import Receipt, Stored
 from obverse.ledger import postgres, postgres_server
 from tests.crash.wire import Wire
+from tests.servers import needed
 
+psycopg = needed("psycopg")
 TENTH = Fraction(1, 10)
 
 

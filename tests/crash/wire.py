@@ -11,8 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
-
 Cut = Literal["before", "after", "late"]
 LATE_S = 0.3
 
@@ -25,6 +23,8 @@ class Wire:
     """
 
     def __init__(self, address: str, folder: Path) -> None:
+        from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
         given = conninfo_to_dict(address)
         self._server = f"{given['host']}/.s.PGSQL.{given.get('port') or 5432}"
         self.address = make_conninfo(address, host=str(folder))

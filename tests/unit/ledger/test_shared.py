@@ -6,7 +6,6 @@ import threading
 from dataclasses import replace
 from fractions import Fraction
 
-import psycopg
 import pytest
 
 from obverse.catalog.model import Budget, Server
@@ -19,7 +18,9 @@ from obverse.ledger.opened import version_now
 from obverse.ledger.postgres_server import PostgresServer
 from obverse.ledger.register import changed, private_here, publish
 from obverse.ledger.sources import FileSource, NamedSource
-from tests.servers import postgres_address
+from tests.servers import needed, postgres_address
+
+psycopg = needed("psycopg")
 
 
 def code_of(action, *args, **kwargs):
@@ -298,6 +299,18 @@ def test_a_role_needs_few_rights_once_the_schema_is_there(world, claimed, databa
     finally:
         rows.execute("DROP OWNED BY asker")
         rows.execute("DROP ROLE asker")
+
+
+def test_a_child_leaves_the_connection_of_its_parent_alone(world, claimed, in_child, ask):
+    ledger = world.open(claimed).ledger
+
+    def session() -> int:
+        with ledger.server.reading() as statements:
+            return int(statements.execute("SELECT pg_backend_pid()").fetchone()[0])
+
+    before = session()
+    assert in_child(lambda: session() != before) == 0
+    assert session() == before
 
 
 def test_without_an_address_or_a_server_nothing_is_answered_and_no_password_is_shown(world, claimed, monkeypatch):
