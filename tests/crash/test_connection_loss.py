@@ -11,7 +11,7 @@ import pytest
 from obverse.core.errors import BudgetExceeded, LedgerError
 from obverse.core.ledger import Receipt, Stored
 from obverse.ledger import postgres, postgres_server
-from tests.crash.wire import Wire
+from tests.crash.wire import LATE_S, Wire
 from tests.servers import needed
 
 psycopg = needed("psycopg")
@@ -86,6 +86,21 @@ def test_a_server_lost_for_good_leaves_what_is_reported(wired, hasty, how):
         assert there == (1 if committing and how == "after" else 0)
         assert caught.value.charged == committing
         assert caught.value.code == ("ledger_in_doubt" if committing else "ledger_unreachable")
+
+
+def test_a_commit_that_is_on_its_way_for_too_long_is_reported_as_charged(wired):
+    wire, project, past = wired
+    _, opened = project.open()
+    wire.mend()
+    project.reserve(opened, "uncut", TENTH)
+    opened.ledger.server._settings = postgres_server.PostgresServer("", "", busy_s=0.05)._settings
+    wire.cut(len(wire.requests) - 1, "late")
+    with pytest.raises(LedgerError) as caught:
+        project.reserve(opened, "late", TENTH)
+    assert (caught.value.code, caught.value.charged) == ("ledger_in_doubt", True)
+    time.sleep(2 * LATE_S)
+    assert len(charges(past)["late"]) == 1
+    assert opened.ledger.spent().amount == 2 * TENTH
 
 
 @pytest.mark.parametrize("how", ["before", "after"])

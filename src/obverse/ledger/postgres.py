@@ -182,6 +182,8 @@ class PostgresLedger(StoredLedger):
             except (Undone, InDoubt):
                 continue
             except LedgerError as error:
+                if error.code == "ledger_busy":  # the lost transaction still holds the lock, and may yet be committed
+                    break
                 error.charged = True
                 raise
             self._step(f"{step}: committed")
