@@ -225,3 +225,36 @@ def test_a_commit_that_is_answered_by_a_rollback_is_not_believed(in_postgres, mo
     assert charges(made) == {"question": [receipt.id]}
     opened.ledger.close()
     home.close()
+
+
+class Interrupted(psycopg.Connection):
+    """A connection at whose nth statement from now on somebody presses Ctrl-C, before or after it is done."""
+
+    left, after = -1, False
+
+    def execute(self, query, *args, **kwargs):
+        Interrupted.left -= 1
+        if Interrupted.left == 0 and not Interrupted.after:
+            raise KeyboardInterrupt
+        found = super().execute(query, *args, **kwargs)
+        if Interrupted.left == 0:
+            raise KeyboardInterrupt
+        return found
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_an_interrupt_at_any_statement_leaves_a_ledger_that_goes_on(in_postgres, monkeypatch, after):
+    made = in_postgres()
+    monkeypatch.setattr(psycopg, "connect", Interrupted.connect)
+    monkeypatch.setattr(Interrupted, "after", after)
+    home, opened = made.open()
+    for at in range(1, 6):
+        opened.ledger.spent()
+        Interrupted.left = at
+        with pytest.raises(KeyboardInterrupt):
+            made.reserve(opened, f"question {at}", TENTH)
+        assert len(charges(made).get(f"question {at}", [])) == (1 if after and at == 5 else 0)
+        assert isinstance(made.reserve(opened, f"afterwards {at}", TENTH), Receipt)
+    assert opened.ledger.verify() == opened.ledger.head()
+    opened.ledger.close()
+    home.close()

@@ -61,17 +61,9 @@ class SharedDatasets(Datasets):
 class PostgresServer:
     """Connected late, safe among threads, connected anew after a fork or when the connection was lost."""
 
-    def __init__(
-        self,
-        address: str,
-        place: str,
-        *,
-        busy_s: float = BUSY_S,
-        connect: Callable[[str], psycopg.Connection[Any]] | None = None,
-    ) -> None:
+    def __init__(self, address: str, place: str, *, busy_s: float = BUSY_S) -> None:
         self.place = place
         self._address = address
-        self._connect_by = connect or connect_to
         self._lock = threading.RLock()
         self._connected: psycopg.Connection[Any] | None = None
         self._process = os.getpid()
@@ -154,17 +146,19 @@ class PostgresServer:
                 found.nextset()
                 if found.fetchone()[0] in ("on", "remote_apply"):
                     return connection
-                raise self._abandoned(connection, _unsafe(self.place, "synchronous_commit cannot be set"))
+                raise _unsafe(self.place, "synchronous_commit cannot be set")
             except psycopg.Error as error:
-                befell = self._abandoned(connection, error)
+                befell = self._abandoned(connection, error, drop=True)
                 if kept is None or not isinstance(befell, Undone):
                     raise befell from None
+            except BaseException:
                 self._drop(connection)
+                raise
 
     def _connect(self) -> psycopg.Connection[Any]:
         psycopg = driver()
         try:
-            connection = self._connect_by(self._address)
+            connection = connect_to(self._address)
         except psycopg.ProgrammingError:
             why = "what was given as its address is not one"  # the text is not shown: it may hold a password
             raise failed("ledger_unreachable", self.place, why) from None
@@ -214,6 +208,9 @@ class PostgresServer:
             connection.execute("ROLLBACK")
         except psycopg.Error:
             self._drop(connection)
+        except BaseException:
+            self._drop(connection)
+            raise
 
     def _drop(self, connection: psycopg.Connection[Any]) -> None:
         self._connected = None
