@@ -13,7 +13,7 @@ BIN := .venv/bin
 endif
 LOCK := requirements/dev.txt
 
-.PHONY: help install demo test soak bench dist lock clean
+.PHONY: help install demo test packages soak bench dist lock clean
 
 help:
 	@echo "make demo     ask three private questions of a sample"
@@ -29,11 +29,17 @@ install: .venv/.installed
 demo: .venv/.installed
 	@$(BIN)/obverse demo --out .demo --ask
 
-test: .venv/.developing
+test: .venv/.developing packages
 	$(BIN)/ruff check src tests bench
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n 2 -m "not soak"
+
+# Debian packages that tests need; in continuous integration they are installed, elsewhere those tests skip by name.
+packages:
+	@if [ "$$CI" = true ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	dpkg -s $$(cat .ci/apt.txt) >/dev/null 2>&1 || \
+	{ apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$(cat .ci/apt.txt); }; fi
 
 soak: .venv/.developing
 	$(BIN)/python -m pytest -n 2 -m soak

@@ -61,3 +61,44 @@ def postgres_address() -> str:
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'")
     return str(server.get_uri(database=name))
+
+
+@functools.cache
+def spark_server() -> Any:
+    """The local Spark of this process, with its files in a folder that goes with it."""
+    from pyspark.sql import SparkSession
+
+    folder = tempfile.mkdtemp(prefix="obverse-spark-")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.local.dir": folder,
+        "spark.sql.warehouse.dir": f"{folder}/warehouse",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.ansi.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation",
+        "spark.sql.leafNodeDefaultParallelism": "1",
+        "spark.sql.adaptive.enabled": "false",  # tables are tiny, and each step would be a job of its own
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # starts faster, and tests are short
+        "spark.log.level": "OFF",
+    }
+    builder = SparkSession.builder.master("local[2]").appName("obverse-tests")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    atexit.register(shutil.rmtree, folder, True)
+    atexit.register(session.stop)
+    return session
+
+
+def spark_session() -> Any:
+    """A session of its own in the local Spark of this process; small expressions are compiled there as large ones are."""
+    if shutil.which("java") is None:
+        missing("Java")
+    for module in ("pyspark", "pyarrow", "pandas"):
+        if not here(module):
+            missing(module)
+    return spark_server().newSession()

@@ -1,4 +1,4 @@
-"""Every registered function passes the suite on DuckDB; bounds form a lattice."""
+"""Every registered function passes the suite on every engine; bounds form a lattice."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from obverse.plan.dialects import DIALECTS
 from obverse.plan.functions import BY_NAME, FUNCTIONS
 from obverse.plan.functions.base import Function
 from obverse.testing.check_function import Run, check_function
+from tests.servers import spark_session
 
 
 @pytest.fixture(scope="module")
@@ -25,9 +26,21 @@ def run() -> Iterator[Run]:
         yield lambda sql: connection.execute(sql).fetchall()
 
 
+@pytest.fixture(scope="module")
+def run_spark() -> Run:
+    session = spark_session()
+    return lambda sql: [tuple(row) for row in session.sql(sql).collect()]
+
+
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.name)
 def test_a_function_is_total_within_its_facts_and_equal_to_its_reference(function: Function, run: Run) -> None:
     tried = check_function(function, run, DIALECTS["duckdb"])
+    assert tried.rows >= 70
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.name)
+def test_a_function_means_the_same_on_spark(function: Function, run_spark: Run) -> None:
+    tried = check_function(function, run_spark, DIALECTS["spark"], combinations=16)
     assert tried.rows >= 70
 
 

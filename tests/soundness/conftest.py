@@ -1,22 +1,19 @@
-"""Worlds of the master law: one rich table under every unit and notion of neighbours, in DuckDB's memory."""
+"""Worlds of the master law: one rich table under every unit and notion of neighbours, on any engine."""
 
 from __future__ import annotations
 
 import datetime as dt
 import functools
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from obverse.catalog.complete import complete
 from obverse.catalog.load import loads
-from obverse.catalog.model import Catalog, Table
-from obverse.core.types import Value
-from obverse.engines.duckdb import DuckDBEngine
+from obverse.catalog.model import Catalog
 from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.emit import emit
 from obverse.plan.question import Question
@@ -24,6 +21,7 @@ from obverse.session.planning import annotated, read
 from obverse.testing.check_aggregate import Claimed, furthest
 from obverse.testing.neighbours import Family, Tables, family
 from tests.soundness.stacked import Exact, exact, moved, own_votes
+from tests.stands import STANDS, Stand
 
 NOW = dt.datetime(2024, 2, 29, 12, 30)
 HASH_KEY = "the same in both neighbours"
@@ -92,42 +90,6 @@ UNITS = {
 KEYS = {"row": "", "one": "person", "many": "person", "first": "person", "path": "visit"}
 
 
-class MemoryEngine(DuckDBEngine):
-    """The product's engine, locked as in production, over tables in memory that a test fills."""
-
-    def __init__(self, catalog: Catalog, schemas: dict[str, dict[str, str]]) -> None:
-        self.physical = schemas
-        super().__init__(catalog)
-
-    def _declare(self, table: Table) -> None:
-        columns = ", ".join(f'"{name}" {kind}' for name, kind in self.physical[table.name].items())
-        self._connection.execute(f'CREATE TABLE "{table.name}" ({columns})')
-        self._schemas[table.name] = self.physical[table.name]
-
-    def execute(self, sql: str) -> Any:
-        return self._connection.execute(sql)
-
-    def fill(self, tables: Tables) -> None:
-        for name, rows in tables.items():
-            self.execute(f'TRUNCATE "{name}"')
-            kinds = self.physical[name]
-            listed = ", ".join(f"({', '.join(spelled(row.get(c), kind) for c, kind in kinds.items())})" for row in rows)
-            if rows:
-                self.execute(f'INSERT INTO "{name}" VALUES {listed}')
-
-
-def spelled(value: Value, kind: str) -> str:
-    """A value as a DuckDB literal of the physical type."""
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return str(value).upper()
-    if isinstance(value, float):
-        return f"'{'nan' if math.isnan(value) else repr(value)}'::DOUBLE"
-    text = str(value).replace("'", "''")
-    return text if isinstance(value, int) and kind != "VARCHAR" else f"'{text}'::{kind}"
-
-
 @dataclass
 class World:
     """A catalog, its engine, and families of databases; planning happens once per question."""
@@ -135,13 +97,16 @@ class World:
     name: str
     neighbours: str
     text: bool = False  # all columns lie as text, as in a CSV file
+    kind: str = "duckdb"
+    parallel: int = 0
+    physical: ClassVar[dict[str, str]] = PHYSICAL
     catalog: Catalog = field(init=False)
-    engine: MemoryEngine = field(init=False)
+    stand: Stand = field(init=False)
     schemas: dict[str, dict[str, str]] = field(init=False)
 
     def __post_init__(self) -> None:
         key, own = "VARCHAR" if self.text else "BIGINT", KEYS[self.name]
-        physical = dict.fromkeys(PHYSICAL, "VARCHAR") if self.text else PHYSICAL
+        physical = dict.fromkeys(self.physical, "VARCHAR") if self.text else self.physical
         self.schemas = {"t": ({own: key} if own else {}) | physical}
         size = "size = 40" if self.neighbours == "replace" and self.name != "path" else ""
         toml = HEAD.format(neighbours=self.neighbours) + TABLE.format(unit=UNITS[self.name], size=size) + COLUMNS
@@ -149,18 +114,32 @@ class World:
         if self.name == "path":
             toml += AROUND
             self.schemas |= {"people": {"person": key}, "visits": {"visit": key, "person": key}}
-        self.catalog = complete(loads(toml, Path("/")), self.schemas, {})
-        self.engine = MemoryEngine(self.catalog, self.schemas)
+        self.take(complete(loads(toml, Path("/")), self.schemas, {}))
+
+    def take(self, catalog: Catalog) -> None:
+        """The catalog as the engine serves it."""
+        self.stand = STANDS[self.kind](catalog, self.schemas, self.parallel)
+        self.catalog = self.stand.catalog
+
+    @property
+    def engine(self) -> Any:
+        return self.stand.engine
+
+    def fill(self, tables: Tables) -> None:
+        self.stand.fill(tables)
+
+    def emit(self, plan: AnnotatedPlan, key: str = HASH_KEY) -> str:
+        return emit(plan.limited.root, self.catalog, self.engine.dialect, key)
 
     @property
     def label(self) -> str:
-        return f"{self.name}-{self.neighbours}{'-text' if self.text else ''}"
+        return f"{self.name}-{self.neighbours}{'-text' if self.text else ''}-{self.kind}"
 
     def plan(self, text: str) -> tuple[AnnotatedPlan, str]:
         question = read(text, self.catalog, NOW)
         assert isinstance(question, Question)
         plan = annotated(question, self.catalog)
-        return plan, emit(plan.limited.root, self.catalog, "duckdb", HASH_KEY)
+        return plan, self.emit(plan)
 
     def searches(self, text: str) -> list[tuple[AnnotatedPlan, str]]:
         """Of the questions that find the bounds that this one leaves out, and of it with some of those that may be found."""
@@ -176,11 +155,20 @@ class World:
             again = read(text, self.catalog, NOW, found)
             assert isinstance(again, Question)
             plans.append(annotated(again, self.catalog))
-        return [(plan, emit(plan.limited.root, self.catalog, "duckdb", HASH_KEY)) for plan in plans]
+        return [(plan, self.emit(plan)) for plan in plans]
 
     def vectors(self, plan: AnnotatedPlan, sql: str) -> Exact:
         """The exact measures, of the database that the engine holds now."""
         return exact(plan, self.engine.run(sql, timeout_s=60).reveal())
+
+    def answers(self, plans: Sequence[tuple[AnnotatedPlan, str]], databases: Sequence[Tables]) -> list[list[Exact]]:
+        """Of each plan the measures on each database."""
+        found: list[list[Exact]] = [[] for _ in plans]
+        for database in databases:
+            self.fill(database)
+            for q, (plan, sql) in enumerate(plans):
+                found[q].append(self.vectors(plan, sql))
+        return found
 
     def families(self, seeds: Sequence[int], units: int) -> list[Family]:
         return [family(self.catalog, self.schemas, seed, units=units, crowd=3 * (seed % 2)) for seed in seeds]
@@ -195,11 +183,7 @@ class World:
         """The same of plans and the SQL that is run for them."""
         found: list[list[tuple[Claimed, ...]]] = [[] for _ in plans]
         for one in families:
-            seen: list[list[Exact]] = [[] for _ in plans]
-            for place in range(len(one.units) + 1):
-                self.engine.fill(one.database(place))
-                for q, (plan, sql) in enumerate(plans):
-                    seen[q].append(self.vectors(plan, sql))
+            seen = self.answers(plans, [one.database(place) for place in range(len(one.units) + 1)])
             for q, (plan, _) in enumerate(plans):
                 for a, b in one.pairs(self.catalog.neighbours):
                     found[q].append((*moved(plan, seen[q][a], seen[q][b]), *own_votes(plan, seen[q][0], seen[q][b])))
@@ -212,10 +196,10 @@ def world() -> Iterator[Callable[..., World]]:
     made: list[World] = []
 
     @functools.cache
-    def make(name: str, neighbours: str, text: bool = False) -> World:
-        made.append(World(name, neighbours, text))
+    def make(name: str, neighbours: str, text: bool = False, kind: str = "duckdb") -> World:
+        made.append(World(name, neighbours, text, kind))
         return made[-1]
 
     yield make
     for one in made:
-        one.engine.close()
+        one.stand.close()

@@ -12,7 +12,7 @@ from obverse.core.errors import Refused
 from obverse.plan.annotate import AnnotatedPlan
 from obverse.session.public_facts import with_public_facts
 from obverse.testing.neighbours import Row
-from tests.soundness.conftest import MemoryEngine, World
+from tests.soundness.conftest import World
 
 TOML = """
 [project]
@@ -245,13 +245,13 @@ def shapes() -> Iterator[Shape]:
 class Related(World):
     """Three private tables of one unit, and a public one."""
 
-    def __init__(self, neighbours: str, name: str = "keyed") -> None:
+    def __init__(self, neighbours: str, name: str = "keyed", kind: str = "duckdb") -> None:
         toml, schemas = {"keyed": (TOML, SCHEMAS), "rows": (ROWS_TOML, ROWS_SCHEMAS)}[name]
-        self.name, self.neighbours, self.text, self.schemas = name, neighbours, False, schemas
-        catalog = complete(loads(toml.format(neighbours=neighbours), Path("/")), schemas, {})
-        self.engine = MemoryEngine(catalog, schemas)
-        self.engine.fill({"places": tuple({"same": row["beds"], **row} for row in PLACES)})
-        self.catalog = with_public_facts(catalog, self.engine)
+        self.name, self.neighbours, self.text, self.schemas, self.kind = name, neighbours, False, schemas, kind
+        self.parallel = 0
+        self.take(complete(loads(toml.format(neighbours=neighbours), Path("/")), schemas, {}))
+        self.fill({"places": tuple({"same": row["beds"], **row} for row in PLACES)})
+        self.catalog = with_public_facts(self.catalog, self.engine)
 
     def plan_or_none(self, text: str) -> tuple[AnnotatedPlan, str] | None:
         try:

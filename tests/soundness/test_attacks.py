@@ -17,8 +17,8 @@ from obverse.core.errors import Refused
 from obverse.core.types import INT64_MAX, INT64_MIN
 from obverse.plan.emit import emit
 from obverse.session.planning import annotated, read
-from tests.soundness.conftest import MemoryEngine
 from tests.soundness.stacked import exact, moved
+from tests.stands import MemoryEngine
 
 ROW = {
     "i": 1, "p": 10, "d": 10.0, "c": 0.0, "w": "1", "m": "1", "s": "a", "o": "x", "b": True, "day": dt.date(2020, 1, 1),
@@ -95,7 +95,7 @@ def test_a_row_that_the_planner_thinks_impossible_moves_no_more_than_claimed(
     plan, sql = here.plan(STACKED[name])
     seen = []
     for rows in ((ROW | {"o": None, "day": None, "big": None, "i": None},), (ROW,)):
-        here.engine.fill({"t": rows})
+        here.fill({"t": rows})
         seen.append(here.vectors(plan, sql))
     assert all(claim.holds() for claim in moved(plan, *seen)), plan.joint
 
@@ -108,7 +108,7 @@ def test_no_row_makes_the_engine_raise(name: str, world: Callable[..., Any]) -> 
     except Refused:
         return  # refused before anything is spent, whatever the rows
     for rows in ((), (ROW,), (ROW | {"big": INT64_MIN}, ROW | dict.fromkeys(ROW)), (ROW | {"g": math.nan, "t": "aé!"},)):
-        here.engine.fill({"t": rows})
+        here.fill({"t": rows})
         here.vectors(plan, sql)
 
 
@@ -124,16 +124,16 @@ def test_two_spellings_of_one_key_are_one_unit(world: Callable[..., Any]) -> Non
     here = world("many", "add-remove", True)
     plan, sql = here.plan("SELECT COUNT(*) FROM t")
     texts = {name: None if value is None else str(value) for name, value in ROW.items()}
-    here.engine.fill({"t": tuple(texts | {"person": key} for key in ("7", " 7", "07", "7.0", "+7") for _ in range(2))})
+    here.fill({"t": tuple(texts | {"person": key} for key in ("7", " 7", "07", "7.0", "+7") for _ in range(2))})
     assert here.vectors(plan, sql).totals == (3,)
-    here.engine.fill({"t": tuple(texts | {"person": key} for key in ("seven", "", "nan", None))})
+    here.fill({"t": tuple(texts | {"person": key} for key in ("seven", "", "nan", None))})
     assert here.vectors(plan, sql).totals == (0,)
 
 
 def test_infinities_and_nan_are_no_numbers_and_count_nowhere(world: Callable[..., Any]) -> None:
     here = world("row", "add-remove")
     plan, sql = here.plan("SELECT COUNT(d), SUM(d), COUNT(c), AVG(c) FROM t")
-    here.engine.fill({"t": tuple(ROW | {"d": x, "c": x} for x in (math.inf, -math.inf, math.nan))})
+    here.fill({"t": tuple(ROW | {"d": x, "c": x} for x in (math.inf, -math.inf, math.nan))})
     assert set(here.vectors(plan, sql).totals) == {0}
 
 

@@ -33,7 +33,7 @@ def scanned(here: Any) -> tuple[dict[str, ColumnFacts], str]:
 def check_many(here: Any, seed: int, count: int) -> int:
     """Fill the table with wild rows and check `count` expressions, forty at a time; gives how many are modelled."""
     (one,) = here.families((seed,), units=14)
-    here.engine.fill({name: sum((unit[name] for unit in one.units), one.base[name]) for name in one.base})
+    here.fill({name: sum((unit[name] for unit in one.units), one.base[name]) for name in one.base})
     columns, source = scanned(here)
     rng = random.Random(seed)
     exprs = [random_expression(columns, rng, rng.choice((1, 2, 3, 4))) for _ in range(count)]

@@ -79,7 +79,7 @@ def test_facts_of_every_relation_hold_of_its_rows(name: str) -> None:
     for seed in (1, 2):
         one = family(here.catalog, here.schemas, seed, units=5, crowd=3)
         for place in (1, 3, 5):
-            here.engine.fill(one.database(place))
+            here.fill(one.database(place))
             values += sum(check(here, relation) for relation in every(question.relation))
     assert values > 50
     here.engine.close()

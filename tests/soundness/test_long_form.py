@@ -146,11 +146,11 @@ def test_a_public_table_that_has_grown_since_it_was_counted_multiplies_no_row_fu
     plan, sql = here.plan(f"SELECT COUNT(*), MEDIAN(x), MODE(g) FROM {ROWS[name]}")
     assert "place <= 2" in sql
     one = family(here.catalog, here.schemas, 3, units=12, crowd=3)
-    here.engine.fill({"places": GROWN})
+    here.fill({"places": GROWN})
     try:
         (held, broken), _ = here.reach_of([(plan, sql), (plan, sql.replace("place <= 2", "place <= 99"))], [one])
     finally:
-        here.engine.fill({"places": tuple({"same": row["beds"], **row} for row in PLACES)})
+        here.fill({"places": tuple({"same": row["beds"], **row} for row in PLACES)})
     assert all(claim.holds() for claim in held)
     assert not all(claim.holds() for claim in broken)
 
@@ -161,7 +161,9 @@ ORDERED = {  # what is asked, and what of its SQL makes the order of rows unimpo
     "zeros": (f"SELECT x / 3, COUNT(*) FROM {ODD} GROUP BY 1", "CASE WHEN f0 = 0 THEN CAST('0.0' AS DOUBLE) ELSE f0 END", "f0"),
     "votes": (f"SELECT a, b, COUNT(*) FROM {ODD} GROUP BY 1, 2", ", f0 NULLS LAST, f1 NULLS LAST) AS place", ") AS place"),
     "values": (f"SELECT a, COUNT(DISTINCT b) FROM {ODD} GROUP BY a", ", f0 NULLS LAST, t0 NULLS LAST) AS place", ") AS place"),
-    "pairs": (f"SELECT a, b, COUNT(*) FROM {ODD_PAIRS} GROUP BY 1, 2", "ORDER BY h, c0 NULLS LAST, c1 NULLS LAST)", "ORDER BY h)"),
+    "pairs": (
+        f"SELECT a, b, COUNT(*) FROM {ODD_PAIRS} GROUP BY 1, 2", "ORDER BY h, c0 NULLS LAST, c1 NULLS LAST)", "ORDER BY h)",
+    ),
 }
 TIED = (("a\x1fb", "c"), ("a", "b\x1fc"), ("", ""), ("", "c"))  # the first two are alike once they are written in one
 NULLS = (("\x1e", ""), (None, ""), ("", "a"), ("a", "a"))
@@ -181,7 +183,7 @@ def test_the_order_of_rows_chooses_nothing(name: str, worlds: dict[tuple[str, st
     ]
     seen = []
     for order in (rows, rows[::-1], rows[1::2] + rows[::2]):
-        here.engine.fill({"visits": tuple(order)})
+        here.fill({"visits": tuple(order)})
         seen.append([here.vectors(plan, printed) for printed in (sql, sql.replace(right, wrong))])
     assert seen[0][0] == seen[1][0] == seen[2][0]
     assert not seen[0][1] == seen[1][1] == seen[2][1]

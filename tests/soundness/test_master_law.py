@@ -18,6 +18,7 @@ from obverse.plan.question import Question
 from obverse.session.planning import annotated, read
 from obverse.testing.check_aggregate import Claimed
 from tests.soundness.stacked import moved
+from tests.stands import STANDS
 
 NOW = dt.datetime(2024, 2, 29, 12, 30)
 
@@ -100,22 +101,26 @@ def assert_tight(name: str, questions: Sequence[tuple[str, str]], reach: Sequenc
             assert loosest(text, found) >= needed, f"{name}: {text}: only {loosest(text, found)} of a claim is reached"
 
 
+@pytest.mark.parametrize("kind", STANDS)
 @pytest.mark.parametrize("neighbours", BOTH)
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_unit_moves_no_measure_further_than_claimed_and_some_unit_goes_at_least_half_way(
-    unit: str, neighbours: str, world: Callable[..., Any]
+    unit: str, neighbours: str, kind: str, world: Callable[..., Any]
 ) -> None:
     questions = SOME if unit == "path" else QUESTIONS
-    here = world(unit, neighbours)
+    here = world(unit, neighbours, kind=kind)
     reach, pairs = here.reach(texts(questions), here.families((1, 2), units=12))
     assert pairs * len(questions) >= 300
     assert_law(here.label, questions, reach)
     assert_tight(here.label, questions, reach, exact=neighbours == "add-remove")
 
 
+@pytest.mark.parametrize("kind", STANDS)
 @pytest.mark.parametrize(("unit", "neighbours"), [("row", "replace"), ("many", "add-remove"), ("path", "add-remove")])
-def test_the_law_holds_where_every_column_lies_as_text(unit: str, neighbours: str, world: Callable[..., Any]) -> None:
-    here = world(unit, neighbours, True)
+def test_the_law_holds_where_every_column_lies_as_text(
+    unit: str, neighbours: str, kind: str, world: Callable[..., Any]
+) -> None:
+    here = world(unit, neighbours, True, kind)
     reach, _ = here.reach(texts(SOME), here.families((4,), units=12))
     assert_law(here.label, SOME, reach)
     assert_tight(here.label, SOME, reach, exact=False)
@@ -149,17 +154,18 @@ def test_sql_that_limits_less_than_the_plan_claims_is_noticed(text: str, world: 
     one = here.families((1,), units=6)[0]
     seen = []
     for place in range(len(one.units) + 1):
-        here.engine.fill(one.database(place))
+        here.fill(one.database(place))
         seen.append(here.vectors(plan, sql))
     assert not all(claim.holds() for a, b in one.pairs(here.catalog.neighbours) for claim in moved(plan, seen[a], seen[b]))
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("kind", STANDS)
 @pytest.mark.parametrize("seed", range(10, 30))
-def test_the_law_holds_on_many_more_databases(seed: int, world: Callable[..., Any]) -> None:
+def test_the_law_holds_on_many_more_databases(seed: int, kind: str, world: Callable[..., Any]) -> None:
     for unit in UNITS:
         for neighbours in BOTH:
-            here = world(unit, neighbours, seed % 3 == 0)
+            here = world(unit, neighbours, seed % 3 == 0, kind)
             reach, _ = here.reach(texts(QUESTIONS), here.families((seed,), units=20))
             assert_law(here.label, QUESTIONS, reach)
 

@@ -92,7 +92,7 @@ def check_random(here: Any, seed: int, count: int, units: int) -> tuple[int, int
             break
     seen: list[list[Any]] = [[] for _ in plans]
     for place in range(units + 1):
-        here.engine.fill(one.database(place))
+        here.fill(one.database(place))
         for q, (plan, sql) in enumerate(plans):
             seen[q].append(here.vectors(plan, sql))
     pairs = 0

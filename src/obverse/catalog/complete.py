@@ -55,14 +55,14 @@ def _columns(table: Table, schemas: Schemas, keys: Iterable[str], place: Place) 
     invariant(table.name in schemas, f"no schema of table {table.name} was given")
     schema = schemas[table.name]
     columns = dict(table.columns)
-    for name in columns:
-        _in_source(table.name, name, schema, place)
+    for name, column in columns.items():
+        columns[name] = replace(column, stored=schema[_in_source(table.name, name, schema, place)])
     for key in keys:
         if key not in columns:
             kind = unit_type_of(schema[_in_source(table.name, key, schema, place)])
             if kind is None:
                 raise unit_type_error(table.name, key, place)
-            columns[key] = Column(key, kind)
+            columns[key] = Column(key, kind, stored=schema[_in_source(table.name, key, schema, place)])
     if table.public:
         declared = {_in_source(table.name, name, schema, place) for name in columns}
         for name, engine_type in schema.items():
@@ -76,7 +76,7 @@ def _columns(table: Table, schemas: Schemas, keys: Iterable[str], place: Place) 
 def _public_column(name: str, engine_type: str) -> Column:
     """A column of a public table; one of a type that we have not is hidden."""
     kind = type_of(engine_type)
-    return Column(name, kind or Type.TEXT, hidden=kind is None)
+    return Column(name, kind or Type.TEXT, hidden=kind is None, stored=engine_type)
 
 
 def _in_source(table: str, name: str, schema: Mapping[str, str], place: Place) -> str:

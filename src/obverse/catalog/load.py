@@ -23,6 +23,7 @@ from obverse.core.units import Neighbours
 FILE_NAME = "obverse.toml"
 LEDGER = ".obverse/ledger.db"
 PRICE = Fraction(1, 10)
+ENGINE_KEYS = {"duckdb": (), "postgres": ("service", "dsn_env"), "spark": ("url",)}
 _LINE = re.compile(r"\s*\(at line (\d+), column \d+\)$")
 
 
@@ -98,7 +99,8 @@ def _decimal(text: str) -> Decimal:
 
 def _catalog(raw: dict[str, Any], root: Path, document: Document) -> Catalog:
     project, privacy = raw["project"], raw.get("privacy", {})
-    tables = {name: table(name, declared, root, document) for name, declared in raw["tables"].items()}
+    engine = _engine(raw.get("engine", {}), document)
+    tables = {name: table(name, one, root, document, engine["kind"]) for name, one in raw["tables"].items()}
     unit = protected(tables, Neighbours(privacy.get("neighbours", "add-remove")))
     if unit is not None and "budget" not in raw:
         why = "A private table without a budget could be asked without end."
@@ -109,7 +111,7 @@ def _catalog(raw: dict[str, Any], root: Path, document: Document) -> Catalog:
         name=project["name"],
         root=root,
         ledger=root / project.get("ledger", LEDGER),
-        engine=_engine(raw.get("engine", {}), document),
+        engine=engine,
         unit=unit,
         accounting=privacy.get("accounting", "pure"),
         epsilon=exact(privacy["epsilon"]) if "epsilon" in privacy else min(PRICE, budget.epsilon),
@@ -136,13 +138,12 @@ def _analyst(name: str, raw: dict[str, Any], delta: Fraction, document: Document
 
 def _engine(raw: dict[str, Any], document: Document) -> dict[str, str]:
     kind = raw.get("kind", "duckdb")
-    if kind != "duckdb":
-        message = f"the engine {kind!r} is not available in this version"
-        why = "DuckDB is the engine of this version; PostgreSQL and Spark come in a later one."
-        fix = 'Set kind = "duckdb"; it reads CSV, Parquet and DuckDB files.'
-        raise document.error("engine_not_available", ("engine", "kind"), message, why=why, fix=fix)
     for key in raw:
-        if key != "kind":
-            message = f"{key!r} does not go with the engine duckdb"
+        if key not in ("kind", *ENGINE_KEYS[kind]):
+            message = f"{key!r} does not go with the engine {kind}"
             raise document.error("conflict", ("engine", key), message, fix=f"Remove {key!r}.")
-    return {"kind": kind}
+    if kind == "postgres" and len(raw) != 2:
+        why = "A password does not belong into this file: it is read from your service file, or from the environment."
+        fix = "Add service = \"name\" (of pg_service.conf), or dsn_env = \"VARIABLE\" (which holds the connection string)."
+        raise document.error("missing_key", ("engine",), "where is the PostgreSQL server?", why=why, fix=fix)
+    return {"kind": kind, **{key: raw[key] for key in raw if key != "kind"}}

@@ -29,17 +29,20 @@ class Column:
     values_from: tuple[str, str] | None = None
     hidden: bool = False
     copies: int | None = None  # of a public table: rows that share one value, at most
+    stored: str = field(default="", repr=False, compare=False)  # the type that it has in its source
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a table's rows lie. Kind `object` is a data frame handed over in Python."""
+    """Where a table's rows lie. Kind `object` is a data frame handed over in Python, `table` one of the engine's catalog."""
 
-    kind: Literal["csv", "parquet", "duckdb", "object"]
+    kind: Literal["csv", "parquet", "duckdb", "object", "table"]
     path: Path | None = None
-    table: str | None = None  # inside a DuckDB file
+    table: str | None = None  # inside a DuckDB file, or on the engine's server with its schema
     delimiter: str = ","
     header: bool = True
+    place: str = field(default="", repr=False)  # what tells a table on a server from every other, once the engine is open
+    mark: str = field(default="", repr=False)  # what changes with its rows; for the curator alone
 
 
 @dataclass(frozen=True, slots=True)

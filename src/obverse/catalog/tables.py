@@ -18,7 +18,7 @@ ROW = "row"
 ARROW = "->"
 
 
-def table(name: str, raw: dict[str, Any], root: Path, document: Document) -> Table:
+def table(name: str, raw: dict[str, Any], root: Path, document: Document, engine: str = "duckdb") -> Table:
     """The table as declared; its keys and their kinds were checked before."""
     path = ("tables", name)
     public = raw.get("public", False)
@@ -34,7 +34,7 @@ def table(name: str, raw: dict[str, Any], root: Path, document: Document) -> Tab
     declared: dict[str, dict[str, Any]] = raw.get("columns", {})
     return Table(
         name=name,
-        source=_source(raw, root, path, document),
+        source=_source(raw, root, path, document, engine),
         columns={key: column(key, one, (*path, "columns", key), document) for key, one in declared.items()},
         unit=None if public else unit_path(name, raw["unit"], (*path, "unit"), document),
         limits=_limits(raw.get("limits")),
@@ -66,11 +66,11 @@ def _limits(raw: dict[str, Any] | str | None) -> Limits | Literal["auto"] | None
     return None if raw is None else AUTO
 
 
-def _source(raw: dict[str, Any], root: Path, path: KeyParts, document: Document) -> Source:
+def _source(raw: dict[str, Any], root: Path, path: KeyParts, document: Document, engine: str) -> Source:
     text: str = raw["source"]
     where = (*path, "source")
     lower = text.lower()
-    csv = lower.endswith(CSV_ENDINGS)
+    csv = lower.endswith(CSV_ENDINGS) and engine == "duckdb"
     for key in ("delimiter", "header"):
         if key in raw and not csv:
             raise document.error("conflict", (*path, key), f"{key!r} is for CSV files only", fix=f"Remove {key!r}.")
@@ -79,17 +79,31 @@ def _source(raw: dict[str, Any], root: Path, path: KeyParts, document: Document)
     if "://" in text or not text.isprintable() or any(sign in text for sign in "*?["):
         fix = "Name one local file."
         raise document.error("bad_source", where, "a source is one local file, not an address or a pattern", fix=fix)
+    if engine == "postgres" or (engine == "spark" and not lower.endswith((*PARQUET_ENDINGS, "/"))):
+        return Source("table", table=_on_server(text, where, document, engine))
     if csv:
         default = "\t" if lower.endswith((".tsv", ".tsv.gz")) else ","
         delimiter = _delimiter(raw.get("delimiter", default), (*path, "delimiter"), document)
         return Source("csv", root / text, delimiter=delimiter, header=raw.get("header", True))
-    if lower.endswith(PARQUET_ENDINGS):
+    if lower.endswith(PARQUET_ENDINGS) or engine == "spark":
         return Source("parquet", root / text)
     file, colon, inside = text.rpartition(":")
     if colon and inside and file.lower().endswith(DUCKDB_ENDINGS):
         return Source("duckdb", root / file, table=inside)
     fix = 'Name a .csv, .tsv or .parquet file, "file.duckdb:table", or "python" for an object handed over in Python.'
     raise document.error("bad_source", where, "this kind of source is not known", fix=fix)
+
+
+def _on_server(text: str, where: KeyParts, document: Document, engine: str) -> str:
+    """A table with its schema, so that no search path decides which one is read."""
+    parts = text.split(".")
+    most = {"postgres": 2, "spark": 3}[engine]
+    if not 2 <= len(parts) <= most or not all(parts):
+        fix = 'Write "schema.table".'
+        if engine == "spark":
+            fix = 'Write "schema.table", "catalog.schema.table", or a file or folder of Parquet: "visits.parquet", "visits/".'
+        raise document.error("bad_source", where, "a table of the engine is named with its schema", fix=fix)
+    return text
 
 
 def _delimiter(text: str, path: KeyParts, document: Document) -> str:

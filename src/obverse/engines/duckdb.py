@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from obverse.catalog.model import Catalog, Table
 from obverse.core.engine import Columns, EngineLimits, PublicRows, Schema
-from obverse.core.errors import CatalogError, Failed, Refused, invariant
+from obverse.core.errors import CatalogError, invariant
 from obverse.core.secret import Exact
 from obverse.engines.csv_source import private_csv, public_csv, records, text
+from obverse.engines.failing import failure, public_failure
 
 if TYPE_CHECKING:
     import duckdb as duckdb_module
 
-FAILURE = "the engine could not finish this question."
 PROBE_S = 3600.0
 
 
@@ -92,7 +92,7 @@ class DuckDBEngine:
             names = tuple(d[0] for d in cursor.description or ())
             return PublicRows(names, tuple(rows))
         except self._duckdb.Error:
-            raise Refused("engine_failure", FAILURE, why="only public tables were read; nothing was spent.") from None
+            raise public_failure() from None
         finally:
             cursor.close()
 
@@ -107,6 +107,12 @@ class DuckDBEngine:
         finally:
             cursor.close()
         return source.kind != "csv" or records(source) == found[0]
+
+    def known_by(self, table: str) -> tuple[str, str]:
+        return "", ""  # files are known by their content, objects by their project
+
+    def powers(self) -> tuple[str, ...]:
+        return ()
 
     def close(self) -> None:
         self._connection.close()
@@ -171,10 +177,6 @@ class DuckDBEngine:
             "SET lock_configuration = true",
         ):
             self._connection.execute(statement)
-
-
-def failure() -> Failed:
-    return Failed("engine_failure", FAILURE, fix="ask the curator, naming the receipt.", charged=True)
 
 
 def stoppable(work: Callable[[], Any], stop: Callable[[], None], timeout_s: float) -> Any:

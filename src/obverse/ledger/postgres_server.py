@@ -144,7 +144,8 @@ class PostgresServer:
             try:
                 found = connection.execute(f"{begin}; {self._settings}")
                 found.nextset()
-                if found.fetchone()[0] in ("on", "remote_apply"):
+                row = found.fetchone()
+                if row is not None and row[0] in ("on", "remote_apply"):
                     return connection
                 raise _unsafe(self.place, "synchronous_commit cannot be set")
             except psycopg.Error as error:
@@ -234,13 +235,14 @@ def server_of(server: Server) -> PostgresServer:
 
 def connect_to(address: str) -> psycopg.Connection[Any]:
     """A connection on which each statement is its own transaction unless BEGIN says otherwise; dead peers are noticed."""
-    psycopg = driver()
+    loaded = driver()
     usual: dict[str, Any] = {"connect_timeout": 10, "keepalives_idle": 10, "keepalives_interval": 5, "tcp_user_timeout": 30_000}
-    given = psycopg.conninfo.conninfo_to_dict(address)
+    given = loaded.conninfo.conninfo_to_dict(address)
     usual = {name: value for name, value in usual.items() if name not in given}
-    return psycopg.connect(
+    made: psycopg.Connection[Any] = loaded.connect(
         address, autocommit=True, prepare_threshold=None, client_encoding="utf8", application_name="obverse", **usual
     )
+    return made
 
 
 def wait(pause_s: float) -> None:

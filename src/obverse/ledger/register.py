@@ -18,7 +18,7 @@ from obverse.ledger.home import Home, unknown_ledger
 from obverse.ledger.opened import Claimed, Opened, conflict, counted_elsewhere, other_units, same_terms
 from obverse.ledger.registry import Registry
 from obverse.ledger.shared import known_there, open_shared
-from obverse.ledger.sources import FileSource, Identified, Source, inode_now
+from obverse.ledger.sources import FileSource, Identified, ServerSource, Source, inode_now
 from obverse.ledger.sqlite import SqliteLedger
 
 
@@ -168,9 +168,10 @@ def _one_dataset(datasets: Datasets, dataset_id: str, identified: tuple[Identifi
 def _same_paths(registry: Registry, sources: Sequence[Source]) -> None:
     """A table's rows belong to the units they were first said to belong to; else two losses are about two things."""
     for source in sources:
-        if not isinstance(source, FileSource) or not source.unit:
+        if not isinstance(source, (FileSource, ServerSource)) or not source.unit:
             continue
-        known = registry.unit_path(os.path.realpath(source.path), source.unit)
+        place = os.path.realpath(source.path) if isinstance(source, FileSource) else source.place
+        known = registry.unit_path(place, source.unit)
         if known != source.unit:
             raise other_units(source.name, known)
 

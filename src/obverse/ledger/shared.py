@@ -22,7 +22,7 @@ from obverse.ledger.opened import Claimed, Opened, conflict, counted_elsewhere, 
 from obverse.ledger.postgres import PostgresLedger, PostgresRows
 from obverse.ledger.postgres_errors import failed
 from obverse.ledger.postgres_server import PostgresServer, server_of
-from obverse.ledger.sources import FileSource, Identified, NamedSource, Source
+from obverse.ledger.sources import FileSource, Identified, NamedSource, ServerSource, Source
 
 _BRING = (
     "Go on with that file: remove [ledger] from obverse.toml. Or bring it: `obverse ledger move FILE` without [ledger],"
@@ -138,9 +138,10 @@ def _seen_here(home: Home, shared: PostgresServer, dataset: Dataset, identified:
 def _same_units(datasets: Datasets, dataset: Dataset, sources: Sequence[Source], identified: tuple[Identified, ...]) -> None:
     """A table's rows belong to the units they were first said to belong to, on whichever machine."""
     for source, known_by in zip(sources, identified):
-        if not isinstance(source, FileSource) or not source.unit:
+        if not isinstance(source, (FileSource, ServerSource)) or not source.unit:
             continue
-        for place in (f"{dataset.id} table {source.name}", f"{dataset.id} content {known_by.digest}"):
+        itself = f"content {known_by.digest}" if isinstance(source, FileSource) else source.place
+        for place in (f"{dataset.id} table {source.name}", f"{dataset.id} {itself}"):
             known = datasets.unit_path(place, source.unit)
             if known != source.unit:
                 raise other_units(source.name, known)

@@ -1,4 +1,4 @@
-"""By what a private source is known again: its real path, its inode, its content; an object by its project and table."""
+"""By what a private source is known again: a file by its real path, inode and content; a table by its server and number."""
 
 from __future__ import annotations
 
@@ -29,20 +29,30 @@ class ObjectSource:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerSource:
+    """A private table on a server: known by what the server says of itself and of it."""
+
+    name: str
+    place: str
+    mark: str  # changes when the rows do
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class NamedSource:
     """The name that the curator gave the data: projects that say the same name share one budget."""
 
     name: str
 
 
-Source = FileSource | ObjectSource | NamedSource
+Source = FileSource | ObjectSource | ServerSource | NamedSource
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
     """One thing that a source is known by. `path` is where an inode was seen."""
 
-    kind: str  # path, inode, content, object
+    kind: str  # path, inode, content, object, server, name
     value: str
     path: str = ""
 
@@ -86,6 +96,8 @@ def identify(source: Source, digest_of: Callable[[Stamp], str]) -> Identified:
             return Identified(name, "", (Identity("name", name),))
         case ObjectSource(name, project):
             return Identified(name, "", (Identity("object", f"{os.path.realpath(project)}#{name}"),))
+        case ServerSource(name, place, mark):
+            return Identified(name, hashlib.sha256(mark.encode()).hexdigest(), (Identity("server", place),))
         case FileSource(name, path):
             return _identify_file(name, path, digest_of)
 

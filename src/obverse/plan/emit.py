@@ -24,9 +24,10 @@ def emit(root: Aggregate, catalog: Catalog, dialect: str, key: str = "") -> str:
     source = rows.text()
     match rows.shape:
         case Shape.ROW | Shape.ONE:
-            return writer.cells(source, [f"t{i}" for i in range(len(writer.measures))])
+            return writer.cells(source, [f"t{i}" for i in writer.places], [writer.most(i) for i in writer.places])
         case Shape.TOTAL:
             return writer.cells(writer.totals(source), [writer.total(i) for i in writer.places])
         case Shape.WEIGHTED:
-            summed = writer.cells(writer.weighted("kept", "kept"), [writer.share(i) for i in writer.places])
+            shares = [writer.share(i) for i in writer.places]
+            summed = writer.cells(writer.weighted("kept", "kept"), shares, [writer.most_shared(i) for i in writer.places])
             return f"WITH {DIALECTS[dialect].common('kept', source, kept=rows.keeping)} {summed}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from obverse.core.types import Type
+from obverse.plan.dialects.base import TERM_MOST
 from obverse.plan.measure import WEIGHT_BITS
 from obverse.plan.nodes import Aggregate, Shape
 from obverse.plan.relations import unit_type
@@ -119,12 +120,15 @@ class Parts:
         """All sums at once."""
         if self.rows.shape is Shape.TOTAL:
             source, values = self.sums.totals("kept", places), [self.sums.total(i) for i in places]
+            mosts = [TERM_MOST for _ in places]
         elif self.single:
             source, values = self.expanded("kept"), [f"t{i}" for i in places]
+            mosts = [self.sums.most(i) for i in places]
         else:
             source = self.expanded(self.sums.weighted("kept", "kept", places))
-            values = [self.sums.share(i) for i in places]
-        return self.added_up({f"m{i}": self.rows.d.total(v) for i, v in zip(places, values)}, source)
+            values, mosts = [self.sums.share(i) for i in places], [self.sums.most_shared(i) for i in places]
+        d = self.rows.d
+        return self.added_up({f"m{i}": d.total(value, most) for i, value, most in zip(places, values, mosts)}, source)
 
     def added_up(self, totals: dict[str, str], source: str, *more: str) -> str:
         if self.rows.late:
@@ -164,13 +168,13 @@ class Parts:
 
     def leaves(self, i: int) -> str:
         """Weighted counts of rows per leaf; every level of the tree above follows from them."""
-        source, value = self.expanded("kept"), "1"
+        source, value, most = self.expanded("kept"), "1", 1
         if not self.single:
             source = self.expanded(self.sums.weighted("kept", "kept", [i]))
-            value = self.sums.share(i)
+            value, most = self.sums.share(i), self.sums.most_shared(i)
         where = "" if self.rows.late else f" WHERE t{i} IS NOT NULL"
         there = f"(SELECT *, t{i} AS leaf FROM {source} AS x{where})"
-        return self.added_up({"m": self.rows.d.total(value)}, there, "leaf")
+        return self.added_up({"m": self.rows.d.total(value, most)}, there, "leaf")
 
     def distinct(self, i: int) -> str:
         """Different values, of which each unit brings a bounded number."""
@@ -188,7 +192,7 @@ class Parts:
         weight = self.sums.weight_of("COUNT(*)", self.rows.measures[i].cap, WEIGHT_BITS - self.rows.measures[i].bits)
         weights = f"(SELECT u, {weight} AS w{i} FROM pairs{i} AS y GROUP BY u)"
         source = f"(SELECT * FROM pairs{i} AS p JOIN {weights} AS g USING (u))"
-        return self.grouped([f"{saturated(self.rows.d.total(f'w{i}'))} AS m"], source)
+        return self.grouped([f"{saturated(self.rows.d.total(f'w{i}', 1 << WEIGHT_BITS))} AS m"], source)
 
     def listed(self) -> str:
         """The discovered keys, how many units vote for each, and their places in the order of their values."""

@@ -77,9 +77,9 @@ class Rows:
 
     def least(self, column: str, source: Source) -> str:
         """The least of a unit's values; of the two zeros of doubles, which are equal, one."""
-        found = f"MIN({source.columns[column]})"
-        double = facts_of(self.root.child.child.child, self.sources.catalog).columns[column].type is Type.DOUBLE
-        return one_zero(found, self.d) if double else found
+        kind = facts_of(self.root.child.child.child, self.sources.catalog).columns[column].type
+        found = self.d.extreme("MIN", source.columns[column], kind)
+        return one_zero(found, self.d) if kind is Type.DOUBLE else found
 
     def source(self, relation: Relation) -> Source:
         """The relation's rows; a filtered table with the columns that terms clamp by themselves as they lie."""

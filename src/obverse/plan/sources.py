@@ -166,11 +166,11 @@ class Sources:
         assert value is not None
         assert fold.expr is not None
         if fold.kind in ("min", "max"):
-            found = f"{fold.kind.upper()}({value})"
+            found = self.d.extreme(fold.kind.upper(), value, fold.expr.facts.type)
             return one_zero(found, self.d) if fold.expr.facts.type is Type.DOUBLE else found
         term, low, high = fold_range(fold)
         text = printing.term(term, value, self.d, is_raw=False)
-        step, total = self.d.literal(float(term.unit), Type.DOUBLE), self.d.total(text)
+        step, total = self.d.literal(float(term.unit), Type.DOUBLE), self.d.total(text, term.magnitude)
         if fold.kind == "sum":
             clamped = f"CAST(LEAST(GREATEST({total}, {low}), {high}) AS BIGINT)"
             clamped = f"CASE WHEN COUNT({text}) = 0 THEN NULL ELSE {clamped} END"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from obverse.plan.dialects.base import Dialect
+from obverse.plan.dialects.base import TERM_MOST, Dialect
 from obverse.plan.measure import WEIGHT_BITS, Measure, bits_under, unit_range
 from obverse.plan.rows import Rows
 
@@ -35,7 +35,7 @@ class Sums:
     def totals(self, source: str, places: Sequence[int] | None = None) -> str:
         """No groups: each unit's own totals."""
         chosen = self.places if places is None else places
-        kept = ", ".join(f"COUNT(t{i}) AS n{i}, {self.d.total(f't{i}')} AS s{i}" for i in chosen)
+        kept = ", ".join(f"{self.count(i)} AS n{i}, {self.d.total(f't{i}', self.most(i))} AS s{i}" for i in chosen)
         return f"(SELECT u, {kept} FROM {source} AS r GROUP BY u)"
 
     def total(self, i: int) -> str:
@@ -49,7 +49,7 @@ class Sums:
             return f"CASE WHEN s{i} < {low} THEN {low} WHEN s{i} > {high} THEN {high} ELSE s{i} END"
         scale = 1 << measure.bits
         product = f"{self.d.wide(f's{i}')} * {self.rows.cap * scale}"
-        over = self.d.whole_quotient(f"({product})", f"n{i}")
+        over = self.d.whole_quotient(f"({product})", f"n{i}", wide=True)
         return f"CASE WHEN n{i} <= {self.rows.cap} THEN {self.d.wide(f's{i}')} * {scale} ELSE {over} END"
 
     def weighted(self, source: str, again: str, places: Sequence[int] | None = None) -> str:
@@ -63,7 +63,7 @@ class Sums:
         measure = self.measures[i]
         weighed = measure.term.kind in ("sum", "squares", "product") and not measure.paired
         value = f"t{i}" if measure.term.lo >= 0 else f"ABS(CAST(t{i} AS BIGINT))"
-        size = self.d.total(value) if weighed else f"COUNT(t{self.counted(i)})"
+        size = self.d.total(value, self.most(i)) if weighed else self.count(self.counted(i))
         cap = measure.cap if weighed else self.rows.cap
         return self.weight_of(size, cap, 0 if weighed else WEIGHT_BITS - self.kept_bits(i))
 
@@ -73,9 +73,13 @@ class Sums:
         divisor = size if size.startswith("COUNT") else f"CAST(LEAST({size}, {SATURATED}) AS BIGINT)"
         over = self.d.whole_quotient(f"CAST({whole * cap} AS BIGINT)", divisor)
         if whole * cap >= SATURATED:
-            over = f"CAST({self.d.whole_quotient(self.d.wide(str(whole * cap)), size)} AS BIGINT)"
+            over = f"CAST({self.d.whole_quotient(self.d.wide(str(whole * cap)), size, wide=True)} AS BIGINT)"
         over = self.d.whole_quotient(over, str(1 << spare)) if spare else over
         return f"CASE WHEN COALESCE({size}, 0) <= {cap} THEN {whole >> spare} ELSE {over} END"
+
+    def count(self, i: int) -> str:
+        """How many rows have a term."""
+        return "COUNT(*)" if self.measures[i].term.expr is None else f"COUNT(t{i})"
 
     def counted(self, i: int) -> int:
         """The first measure whose term is there whenever this one's is, so that rows are counted once."""
@@ -114,9 +118,19 @@ class Sums:
             return weighted
         return self.d.shifted(weighted, spare) if measure.term.lo >= 0 else self.d.whole_quotient(weighted, str(1 << spare))
 
-    def cells(self, source: str, values: list[str]) -> str:
-        """Sum the values per cell."""
-        named = {f"m{i}": self.d.total(value) for i, value in enumerate(values)}
+    def most(self, i: int) -> int:
+        """The magnitude of a row's term."""
+        return self.measures[i].term.magnitude
+
+    def most_shared(self, i: int) -> int:
+        """The magnitude of a row's weighted term."""
+        counts = self.measures[i].term.kind in ("tree", "choice", "count")
+        return 1 << self.kept_bits(i) if counts else TERM_MOST
+
+    def cells(self, source: str, values: list[str], mosts: list[int] | None = None) -> str:
+        """Sum the values per cell; `mosts` are their magnitudes."""
+        sizes = mosts if mosts is not None else [TERM_MOST] * len(values)
+        named = {f"m{i}": self.d.total(value, most) for i, (value, most) in enumerate(zip(values, sizes))}
         if self.rows.late:
             return self.late_cells(source, named)
         sums = ", ".join(f"{saturated(total)} AS {name}" for name, total in named.items())

@@ -26,6 +26,7 @@ from obverse.session.curator import ledger_known
 from obverse.session.opening import claimed, is_fit, load_project, unfit
 from obverse.session.views import table_views
 
+ENOUGH = "it need only read the declared tables"
 CHANGED = "changed since they were published; analysts are not told. `obverse data publish` makes them a new version"
 
 
@@ -57,6 +58,7 @@ def check(project: Path) -> tuple[Finding, ...]:
     catalog = loaded.catalog
     found = [Finding("ok", FILE_NAME, "every key is known, and the sources have the declared columns")]
     found += [_error(unfit(table)) for table in catalog.tables.values() if not (table.public or is_fit(loaded, table))]
+    found += [Finding("warn", "engine", f"its role {power}; {ENOUGH}") for power in loaded.engine.powers()]
     loaded.engine.close()
     found += [_table(table, limits.limits) for table, limits in zip(catalog.tables.values(), table_views(catalog))]
     found += [finding for table in catalog.tables.values() for finding in _free_text(table)]

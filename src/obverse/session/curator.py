@@ -25,7 +25,7 @@ from obverse.ledger.opened import Opened
 from obverse.ledger.register import open_dataset, publish
 from obverse.ledger.sqlite import SqliteLedger
 from obverse.ledger.take_in import take_in
-from obverse.session.opening import claimed, sources_of
+from obverse.session.opening import claimed, located, sources_of
 
 NAME_MAX = 128
 
@@ -65,7 +65,7 @@ def private_catalog(project: Path) -> Catalog:
     catalog = load(project)
     if catalog.unit is None:
         raise Refused("no_private_table", "this project has no private table, so it has no ledger and no budget.")
-    return catalog
+    return located(catalog)
 
 
 def publish_data(project: Path) -> str:

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from obverse.catalog.load import load, locator
 from obverse.catalog.model import Catalog, Table
 from obverse.catalog.tables import unit_text
 from obverse.core.engine import Engine
-from obverse.core.errors import CatalogError
+from obverse.core.errors import CatalogError, invariant
 from obverse.core.ledger import Terms
 from obverse.core.types import Value
 from obverse.core.units import KeyPath
@@ -23,7 +23,7 @@ from obverse.engines import ENGINES
 from obverse.ledger.home import Home, default_home
 from obverse.ledger.opened import Claimed, Opened
 from obverse.ledger.register import open_dataset, private_here
-from obverse.ledger.sources import FileSource, NamedSource, ObjectSource, Source
+from obverse.ledger.sources import FileSource, NamedSource, ObjectSource, ServerSource, Source
 from obverse.plan.dialects import DIALECTS
 from obverse.plan.print import enforced
 from obverse.session.public_facts import with_public_facts
@@ -46,10 +46,32 @@ def load_project(path: Path, objects: Mapping[str, Any] | None = None) -> Projec
     try:
         schemas = {name: engine.schema(name) for name in catalog.tables}
         values = {place: public_values(engine, catalog, *place) for place in needed_values(catalog)}
-        return Project(with_public_facts(complete(catalog, schemas, values, locator(path)), engine), engine)
+        whole = complete(with_places(catalog, engine), schemas, values, locator(path))
+        return Project(with_public_facts(whole, engine), engine)
     except BaseException:
         engine.close()
         raise
+
+
+def with_places(catalog: Catalog, engine: Engine) -> Catalog:
+    """The catalog with what tells tables on a server apart, whatever name the server is reached by."""
+    tables = dict(catalog.tables)
+    for name, table in tables.items():
+        if table.source.kind == "table":
+            place, mark = engine.known_by(name)
+            tables[name] = replace(table, source=replace(table.source, place=place, mark=mark))
+    return replace(catalog, tables=tables)
+
+
+def located(catalog: Catalog) -> Catalog:
+    """A catalog that was loaded without its engine, with the places of its tables on a server."""
+    if not any(table.source.kind == "table" for table in catalog.tables.values()):
+        return catalog
+    engine = engine_of(catalog)
+    try:
+        return with_places(catalog, engine)
+    finally:
+        engine.close()
 
 
 def engine_of(catalog: Catalog, objects: Mapping[str, Any] | None = None) -> Engine:
@@ -83,6 +105,9 @@ def sources_of(catalog: Catalog) -> tuple[Source, ...]:
             continue
         if table.source.path is not None:
             found.append(FileSource(table.name, table.source.path, _declared_unit(table, table.unit)))
+        elif table.source.kind == "table":
+            invariant(table.source.place != "", "a table on a server has a place")
+            found.append(ServerSource(table.name, table.source.place, table.source.mark, _declared_unit(table, table.unit)))
         else:
             found.append(ObjectSource(table.name, catalog.root))
     if catalog.dataset is not None:
@@ -127,7 +152,9 @@ def check_sources(project: Project, home: Home) -> None:
     for table in catalog.tables.values():
         path = table.source.path
         if table.public:
-            if path is not None and private_here(home, (FileSource(table.name, path),), catalog.ledger_server):
+            place: Source = ServerSource(table.name, table.source.place, "")
+            source = place if path is None else FileSource(table.name, path)
+            if table.source.kind != "object" and private_here(home, (source,), catalog.ledger_server):
                 raise public_private(table)
             continue
         probe = functools.partial(is_fit, project, table)

@@ -24,6 +24,7 @@ from obverse.testing.neighbours import WILD, WRITTEN
 
 Run = Callable[[str], list[tuple[Value, ...]]]
 Row = Mapping[str, Value]
+ROWS = 24  # of each trial
 
 TWO = frozenset(
     ("add", "subtract", "multiply", "divide", "integer_divide", "modulo", "nullif", "distinct_from")
@@ -66,34 +67,61 @@ class Tried:
     rows: int
 
 
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A function over arguments of certain facts, and rows of them."""
+
+    call: Call
+    rows: tuple[Row, ...]
+
+
 def check_function(function: Function, run: Run, d: Dialect, *, seed: int = 0, combinations: int = 40) -> Tried:
     """Check one function; AssertionError names what is broken, and where. Deterministic for a seed."""
+    trials = trials_of(function, seed, combinations)
+    for trial, found in zip(trials, evaluated(trials, run, d)):
+        for row, value in zip(trial.rows, found, strict=True):
+            check_value(trial.call, row, value)
+    return Tried(len(trials), sum(len(trial.rows) for trial in trials))
+
+
+def trials_of(function: Function, seed: int, combinations: int) -> list[Trial]:
+    """The function over arguments of so many kinds."""
     rng = random.Random(f"{function.name} {seed}")
-    tried = rows_tried = 0
+    trials: list[Trial] = []
     for _ in range(combinations * 20):
         made = _call(function.name, rng)
-        if made is None:
-            continue
-        rows = [_row(made, rng) for _ in range(24)]
-        check_expressions([made], rows, run, d)
-        tried, rows_tried = tried + 1, rows_tried + len(rows)
-        if tried == combinations:
-            break
-    _expect(tried >= min(combinations, 3), f"{function.name}: no arguments were found that it takes")
-    return Tried(tried, rows_tried)
+        if made is not None and len(trials) < combinations:
+            trials.append(Trial(made, tuple(_row(made, rng) for _ in range(ROWS))))
+    _expect(len(trials) >= min(combinations, 3), f"{function.name}: no arguments were found that it takes")
+    return trials
 
 
-def check_expressions(exprs: Sequence[Expr], rows: Sequence[Row], run: Run, d: Dialect) -> None:
-    """Evaluate all expressions on all rows in one SELECT, and compare each value with its facts and its reference."""
-    columns = {r.name: r.facts.type for expr in exprs for r in _refs(expr)}
-    names = sorted(columns) or ["one"]
-    kinds = [columns.get(name, Type.INTEGER) for name in names]
-    listed = ", ".join(f"({', '.join(d.literal(row.get(n), k) for n, k in zip(names, kinds))})" for row in rows)
-    source = f"(VALUES {listed}) AS v({', '.join(map(d.identifier, names))})"
-    printed = ", ".join(printing.expression(expr, {n: f"v.{d.identifier(n)}" for n in names}, d) for expr in exprs)
-    for row, found in zip(rows, run(f"SELECT {printed} FROM {source}")):
-        for expr, value in zip(exprs, found):
-            check_value(expr, row, value)
+def evaluated(trials: Sequence[Trial], run: Run, d: Dialect) -> list[list[Value]]:
+    """What the engine gives for each trial, row by row; all in one SELECT, and one by one where that raises."""
+    try:
+        rows = run(select(trials, d))
+    except Exception as error:
+        if len(trials) > 1:
+            return [found for trial in trials for found in evaluated([trial], run, d)]
+        raise AssertionError(f"{canonical(trials[0].call)} raises on some row") from error
+    placed = {row[0]: row for row in rows}
+    return [[placed[n][i + 1] for n in range(ROWS)] for i in range(len(trials))]
+
+
+def select(trials: Sequence[Trial], d: Dialect) -> str:
+    """One SELECT: the n-th row holds the n-th row of every trial, each with columns of its own."""
+    kinds = {(i, ref.name): ref.facts.type for i, trial in enumerate(trials) for ref in _refs(trial.call)}
+    names = {place: d.identifier(f"c{i}_{place[1]}") for i, place in enumerate(kinds)}
+    rows = []
+    for n in range(ROWS):
+        values = [d.literal(trials[i].rows[n].get(name), kind) for (i, name), kind in kinds.items()]
+        rows.append(f"({', '.join([str(n), *values])})")
+    printed = []
+    for i, trial in enumerate(trials):
+        columns = {name: f"v.{alias}" for (place, name), alias in names.items() if place == i}
+        printed.append(f"{printing.expression(trial.call, columns, d)} AS {d.identifier(f'e{i}')}")
+    heads = ", ".join(["n", *names.values()])
+    return f"SELECT v.n, {', '.join(printed)} FROM (VALUES {', '.join(rows)}) AS v({heads})"
 
 
 def check_value(expr: Expr, row: Row, value: Value) -> None:

@@ -54,6 +54,12 @@ class EngineSpy:
     def readable(self, table: str, sql: str) -> bool:
         return self.engine.readable(table, sql)
 
+    def known_by(self, table: str) -> tuple[str, str]:
+        return self.engine.known_by(table)
+
+    def powers(self) -> tuple[str, ...]:
+        return self.engine.powers()
+
     def close(self) -> None:
         self.engine.close()
 

@@ -65,8 +65,16 @@ def test_keys_that_exclude_each_other_are_a_conflict(edited, refusal, old: str, 
     assert refusal(edited((old, new))).code == "conflict"
 
 
+@pytest.mark.parametrize("more", ["", '\nservice = "a"\ndsn_env = "B"'])
+def test_a_server_is_named_once_and_without_its_password(edited, refusal, more: str) -> None:
+    error = refusal(edited(('kind = "duckdb"', f'kind = "postgres"{more}')))
+    assert (error.code, error.place) == ("missing_key", "obverse.toml:4 engine")
+    assert "password" in error.why
+
+
 @pytest.mark.parametrize("kind", ["postgres", "spark"])
-def test_an_engine_to_come_is_refused_with_what_there_is(edited, refusal, kind: str) -> None:
-    error = refusal(edited(('kind = "duckdb"', f'kind = "{kind}"')))
-    assert (error.code, error.place) == ("engine_not_available", "obverse.toml:5 engine.kind")
-    assert "PostgreSQL and Spark" in error.why
+def test_a_table_on_a_server_is_named_with_its_schema(edited, refusal, kind: str) -> None:
+    where = 'service = "clinic"' if kind == "postgres" else ""
+    for source in ("people", "a.b.c.d", ".people", "people.csv.x."):
+        text = edited(('kind = "duckdb"', f'kind = "{kind}"\n{where}'), ('source = "people.parquet"', f'source = "{source}"'))
+        assert refusal(text).code == "bad_source"

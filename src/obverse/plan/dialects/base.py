@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
@@ -12,10 +13,12 @@ from obverse.core.types import Type, Value
 
 Typed = tuple[str, Type]  # a printed value and its type
 CLOSE, FAR = 2.0**10, 2.0**50  # magnitudes up to which doubles are told apart finely, and at all
+TERM_MOST = 2**37
+SMALL = 2**63 >> 40  # so many times 2**40 fits 64 bits
 FINE, COARSE = 2.0**52, 2.0**12
 
 
-class Dialect:
+class Dialect(ABC):
     """The spelling that engines share. Every identifier is quoted, every literal typed."""
 
     name: ClassVar[str]
@@ -42,9 +45,9 @@ class Dialect:
         """A column as it lies, read as its declared type; what cannot be read is NULL."""
         return self.try_cast(sql, column.type)
 
+    @abstractmethod
     def try_cast(self, sql: str, kind: Type, source: Type | None = None) -> str:
         """The value read as another type, NULL where it cannot be; `source` is the type that it has, where that is known."""
-        raise NotImplementedError
 
     def literal(self, value: Value, kind: Type) -> str:
         match value:
@@ -74,9 +77,9 @@ class Dialect:
         spelled = self.calls.get(function)
         return spelled(*args) if spelled is not None else f"{function}({', '.join(args)})"
 
+    @abstractmethod
     def like(self, text: str, pattern: str, escape: str, *, folded: bool) -> str:
         """Whether a text is of a pattern, which is given as it was written; folded: whatever the case of its letters."""
-        raise NotImplementedError
 
     # numbers
 
@@ -84,85 +87,95 @@ class Dialect:
         """+, -, * or / of doubles. `large`: the result may be beyond doubles; `small`: it may be below them."""
         return f"({left} {sign} {right})"
 
+    @abstractmethod
     def is_finite(self, sql: str) -> str:
-        raise NotImplementedError
+        """Whether a double is neither infinite nor NaN; NULL of NULL."""
 
+    @abstractmethod
     def power(self, base: str, exponent: str, *, sure: bool) -> str:
         """A power of doubles, NULL where it is not finite; `sure`: it is finite for every base and exponent."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rounded(self, sql: str, digits: int) -> str:
         """A double to so many decimals, halves away from zero."""
-        raise NotImplementedError
 
-    def whole_quotient(self, top: str, bottom: str) -> str:
-        """Integer division towards zero; the caller guards the divisor."""
+    def whole_quotient(self, top: str, bottom: str, *, wide: bool = False) -> str:
+        """Integer division towards zero, by what is not 0. `wide`: one of the two is, and the quotient fits 64 bits."""
         return f"({top} / {bottom})"
 
+    @abstractmethod
     def wide(self, sql: str) -> str:
         """The integer in more than 100 bits, so that per-unit products cannot overflow."""
-        raise NotImplementedError
 
-    def total(self, sql: str) -> str:
-        """The sum of up to 2**40 integers below 2**37, wide enough in every order in which they may be added."""
+    def total(self, sql: str, most: int = TERM_MOST) -> str:
+        """The sum of up to 2**40 integers of that magnitude, wide enough in every order in which they may be added."""
         return f"SUM({sql})"
+
+    def extreme(self, function: str, sql: str, kind: Type) -> str:
+        """MIN or MAX of a group's values."""
+        return f"{function}({sql})"
 
     def shifted(self, sql: str, bits: int) -> str:
         """An integer, divided by a power of two and rounded down."""
         return f"({sql} >> {bits})"
 
+    @abstractmethod
     def round_to_integer(self, sql: str, *, small: bool) -> str:
         """A double to an integer, halves to even; small: it surely fits 32 bits."""
-        raise NotImplementedError
 
     # dates and times
 
+    @abstractmethod
     def date_part(self, field: str, sql: str) -> str:
-        raise NotImplementedError
+        """A part of a date or timestamp, as an integer."""
 
+    @abstractmethod
     def seconds(self, sql: str) -> str:
         """Seconds since 1970-01-01, with their fractions."""
-        raise NotImplementedError
 
+    @abstractmethod
     def date_trunc(self, unit: str, sql: str, kind: Type) -> str:
-        raise NotImplementedError
+        """The start of the unit that a date or timestamp lies in, of the same type."""
 
+    @abstractmethod
     def days(self, sql: str) -> str:
         """Days since 1970-01-01 of a date."""
-        raise NotImplementedError
 
+    @abstractmethod
     def micros(self, sql: str) -> str:
         """Microseconds since 1970-01-01 of a timestamp."""
-        raise NotImplementedError
 
+    @abstractmethod
     def date_of_days(self, sql: str) -> str:
         """The date so many days after 1970-01-01; the caller keeps the number within the calendar."""
-        raise NotImplementedError
 
+    @abstractmethod
     def moment_of_micros(self, sql: str) -> str:
         """The timestamp so many microseconds after 1970-01-01; the caller keeps the number within the calendar."""
-        raise NotImplementedError
 
+    @abstractmethod
     def make_date(self, year: str, month: str, day: str) -> str:
         """The date of these parts, NULL where there is none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def last_day(self, sql: str, kind: Type) -> str:
-        raise NotImplementedError
+        """The last day of a date's month."""
 
+    @abstractmethod
     def date_diff(self, unit: str, start: str, end: str, kind: Type) -> str:
         """How many starts of the unit lie between two dates or two timestamps; of weeks how many times seven days."""
-        raise NotImplementedError
 
+    @abstractmethod
     def add_months(self, sql: str, months: int) -> str:
-        raise NotImplementedError
+        """A timestamp so many months later; a day that a month lacks becomes its last."""
 
+    @abstractmethod
     def add_micros(self, sql: str, micros: int) -> str:
-        raise NotImplementedError
+        """A timestamp so many microseconds later."""
 
+    @abstractmethod
     def format_moment(self, sql: str, pattern: str) -> str:
         """A date or timestamp as text; the pattern is in the signs of strftime."""
-        raise NotImplementedError
 
     # lists, rows and choices
 

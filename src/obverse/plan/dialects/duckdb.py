@@ -21,6 +21,8 @@ class DuckDB(Dialect):
         Type.TIMESTAMP: "TIMESTAMP",
     }
 
+    calls = {"reverse": lambda text: f"array_to_string(list_reverse(regexp_extract_all({text}, '(?s).')), '')"}
+
     def try_cast(self, sql: str, kind: Type, source: Type | None = None) -> str:
         return f"TRY_CAST({sql} AS {self.types[kind]})"
 
@@ -38,7 +40,7 @@ class DuckDB(Dialect):
     def rounded(self, sql: str, digits: int) -> str:
         return f"round({sql}, {digits})"
 
-    def whole_quotient(self, top: str, bottom: str) -> str:
+    def whole_quotient(self, top: str, bottom: str, *, wide: bool = False) -> str:
         return f"({top} // {bottom})"
 
     def wide(self, sql: str) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
-import re
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
@@ -24,6 +23,7 @@ from obverse.plan.functions.base import ANY, Facts, Function, Printed, literal_t
 from obverse.plan.functions.dates import TEMPORAL, ends_of, midnight_of, units_between
 from obverse.plan.functions.listing import CHARACTERS_MAX, over_lists
 from obverse.plan.functions.text import strict
+from obverse.plan.patterns import pieces
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
@@ -41,7 +41,6 @@ SIGNS: dict[str, tuple[str, Callable[[dt.datetime], str]]] = {  # the finest uni
     "%S": ("second", lambda m: f"{m.second:02}"),
 }
 FINER = ("year", "month", "day", "hour", "minute", "second")
-PIECES = re.compile(r"%.|[^%]+|%", re.DOTALL)
 
 
 def _name(function: str, field: str, names: tuple[str, ...], place: Callable[[dt.datetime], int]) -> Function:
@@ -119,14 +118,13 @@ make_date = Function(
 )
 
 
-def pieces(pattern: str) -> list[str] | None:
-    """The pattern as signs and plain texts; None when it holds a sign that is not of the small set."""
-    found = PIECES.findall(pattern)
-    return found if all(piece in SIGNS or not piece.startswith("%") for piece in found) else None
+def known(pattern: str) -> bool:
+    """Whether the pattern holds no other signs than those above."""
+    return all(piece in SIGNS or not piece.startswith("%") for piece in pieces(pattern))
 
 
 def written(moment: dt.datetime, pattern: str) -> str:
-    return "".join(SIGNS[piece][1](moment) if piece in SIGNS else piece for piece in pieces(pattern) or ())
+    return "".join(SIGNS[piece][1](moment) if piece in SIGNS else piece for piece in pieces(pattern))
 
 
 @lru_cache(maxsize=64)
@@ -140,9 +138,9 @@ def _texts(pattern: str, finest: str, ends: tuple[dt.datetime, dt.datetime] | No
 def _format_facts(facts: Facts) -> ColumnFacts:
     need(TEMPORAL, facts[:1], "STRFTIME")
     pattern = literal_text(facts[1])
-    if not pattern or len(pattern) > PATTERN_MAX or pieces(pattern) is None:
+    if not pattern or len(pattern) > PATTERN_MAX or not known(pattern):
         raise mismatch(f"STRFTIME takes a literal pattern of {' '.join(SIGNS)}", "Write STRFTIME(d, '%Y-%m').")
-    units = [SIGNS[piece][0] for piece in pieces(pattern) or () if piece in SIGNS]
+    units = [SIGNS[piece][0] for piece in pieces(pattern) if piece in SIGNS]
     finest = max(units, key=FINER.index, default="year")
     bounds = _texts(pattern, finest, ends_of(facts[0]), facts[0].type)
     return ColumnFacts(Type.TEXT, facts[0].nullable, bounds, None, tainted(facts))

@@ -80,5 +80,6 @@ def test_days_are_counted_from_1970(date: dt.date) -> None:
 
 
 def test_another_key_makes_another_hash() -> None:
-    found = {CONNECTION.execute(f"SELECT {D.keyed_hash(key, [('1', Type.INTEGER)])}").fetchall()[0][0] for key in ("a", "b", "")}
+    texts = (D.keyed_hash(key, [("1", Type.INTEGER)]) for key in ("a", "b", ""))
+    found = {CONNECTION.execute(f"SELECT {text}").fetchall()[0][0] for text in texts}
     assert len(found) == 3

@@ -121,13 +121,16 @@ def test_a_function_of_a_public_list_gives_a_public_list() -> None:
     assert (joined.nullable, joined.bounds) == (True, Categories(("a-",)))
 
 
-@pytest.mark.parametrize("name", ["lower", "upper", "reverse"])
+@pytest.mark.parametrize("name", ["lower", "upper"])
 def test_letters_that_engines_fold_differently_are_not_listed(name: str) -> None:
     for made in (call(name, listed("a", "ß")), call(name, ANY_TEXT)):
         assert made.facts.bounds == UNBOUNDED
         assert not modelled(made)
     assert modelled(call(name, listed("a", "B")))
-    assert call("reverse", listed("a\r\n")).facts.bounds == UNBOUNDED
+
+
+def test_a_text_is_turned_sign_by_sign() -> None:
+    assert call("reverse", listed("a\r\n", "e\u0301", "")).facts.bounds == Categories(("\n\ra", "\u0301e", ""))
 
 
 def test_too_many_combinations_are_not_listed() -> None:

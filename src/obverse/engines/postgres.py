@@ -1,0 +1,187 @@
+"""PostgreSQL: tables on a server, read by a role that may do nothing else. Nothing is ever written there."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from obverse.catalog.model import Catalog, Table
+from obverse.core.engine import Columns, EngineLimits, PublicRows, Schema
+from obverse.core.errors import CatalogError, invariant
+from obverse.core.secret import Exact
+from obverse.engines.failing import failure, public_failure
+from obverse.engines.postgres_address import address, refused, settled
+from obverse.engines.postgres_rows import columns_of
+from obverse.plan.dialects import DIALECTS
+
+if TYPE_CHECKING:
+    import psycopg
+
+PROBE_S = 3600.0
+PLAIN_KINDS = "rpm"  # tables, partitioned tables, materialized views: reading their rows runs nobody's code
+NAMED = {
+    "CHARACTER VARYING": "VARCHAR",
+    "CHARACTER": "CHAR",
+    "DOUBLE PRECISION": "DOUBLE",
+    "TIMESTAMP WITHOUT TIME ZONE": "TIMESTAMP",
+}
+COLUMNS = """
+SELECT a.attname, CASE WHEN y.typtype = 'e' THEN 'ENUM' ELSE format_type(a.atttypid, NULL) END, c.oid, c.relkind
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+JOIN pg_type y ON y.oid = a.atttypid
+WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+"""
+PLACE = "SELECT system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database()) FROM pg_control_system()"
+COUNTERS = """
+SELECT pg_relation_filenode(%(t)s::oid::regclass), pg_stat_get_tuples_inserted(%(t)s), pg_stat_get_tuples_updated(%(t)s),
+pg_stat_get_tuples_deleted(%(t)s)
+"""
+
+
+class PostgresEngine:
+    """Declared tables by their schema and name. A connection that is lost is made anew for the next question."""
+
+    name = "postgres"
+    dialect = "postgres"
+    limits = EngineLimits(sum_bits=127)
+
+    def __init__(self, catalog: Catalog, objects: Mapping[str, Any] | None = None) -> None:
+        try:
+            import psycopg
+        except ModuleNotFoundError:
+            raise CatalogError(
+                "extra_missing", "the engine postgres needs psycopg.", fix="pip install 'obverse[postgres]'"
+            ) from None
+        self._psycopg = psycopg
+        self._address = address(catalog.engine)
+        self._lock = threading.RLock()
+        self._open: psycopg.Connection[Any] | None = None
+        self._schemas: dict[str, Schema] = {}
+        self._tables: dict[str, tuple[int, str]] = {}  # oid and kind
+        for table in catalog.tables.values():
+            self._declare(table)
+
+    def schema(self, table: str) -> Schema:
+        return self._schemas[table]
+
+    def run(self, sql: str, *, timeout_s: float) -> Exact[Columns]:
+        try:
+            with self._lock, self._reading(timeout_s) as cursor:
+                return Exact(columns_of(cursor, sql))
+        except (self._psycopg.Error, CatalogError, MemoryError, OSError):
+            raise failure() from None
+
+    def run_public(self, sql: str, *, timeout_s: float) -> PublicRows:
+        try:
+            with self._lock, self._reading(timeout_s) as cursor:
+                rows = cursor.execute(sql).fetchall()
+                return PublicRows(tuple(column.name for column in cursor.description or ()), tuple(rows))
+        except (self._psycopg.Error, CatalogError, MemoryError, OSError):
+            raise public_failure() from None
+
+    def readable(self, table: str, sql: str) -> bool:
+        """Rows of a table cannot be malformed; a view or foreign table runs code of its own on each, so it is read whole."""
+        plain = self._tables[table][1] in PLAIN_KINDS
+        try:
+            with self._lock, self._reading(PROBE_S) as cursor:
+                cursor.execute(f"{sql} LIMIT 0" if plain else sql)
+                return True
+        except (self._psycopg.Error, MemoryError, OSError):
+            return False
+
+    def known_by(self, table: str) -> tuple[str, str]:
+        """What tells the table from every other, on whatever server; and what changes when its rows do, or may have."""
+        with self._lock, self._reading(PROBE_S) as cursor:
+            oid = self._tables[table][0]
+            server, database = cursor.execute(PLACE).fetchone() or ("", "")
+            counted = cursor.execute(COUNTERS, {"t": oid}).fetchone()
+            return f"postgres:{server}/{database}/{oid}", repr(counted)
+
+    def powers(self) -> tuple[str, ...]:
+        """What the role may do beyond reading the declared tables, in words for the curator."""
+        from obverse.engines.postgres_role import powers
+
+        with self._lock, self._reading(PROBE_S) as cursor:
+            return powers(cursor, tuple(oid for oid, _ in self._tables.values()))
+
+    def close(self) -> None:
+        with self._lock:
+            if self._open is not None:
+                self._open.close()
+                self._open = None
+
+    def _declare(self, table: Table) -> None:
+        if table.source.kind != "table":
+            raise CatalogError(
+                "bad_source",
+                f"table {table.name} is not on the server.",
+                why="the engine postgres reads tables of one database.",
+                fix='Write source = "schema.table".',
+            )
+        schema, _, name = (table.source.table or "").rpartition(".")
+        with self._lock, self._reading(PROBE_S) as cursor:
+            found = cursor.execute(COLUMNS, (schema, name)).fetchall()
+            if not found:
+                raise CatalogError(
+                    "source_missing",
+                    f"the source of table {table.name} is not there: {schema}.{name}",
+                    fix="check `source`, and that the role may use the schema.",
+                )
+            self._tables[table.name] = (found[0][2], found[0][3])
+            self._schemas[table.name] = {column: named(kind) for column, kind, _, _ in found}
+            try:
+                cursor.execute(f"SELECT 1 FROM {DIALECTS['postgres'].relation(table)} LIMIT 0")
+            except self._psycopg.errors.InsufficientPrivilege:
+                raise CatalogError(
+                    "source_unreadable",
+                    f"the role may not read the source of table {table.name}.",
+                    fix=f"GRANT SELECT ON {schema}.{name} TO the role, and USAGE on its schema.",
+                ) from None
+
+    def _reading(self, timeout_s: float) -> Reading:
+        return Reading(self, timeout_s)
+
+    def _connection(self) -> psycopg.Connection[Any]:
+        if self._open is None or self._open.closed:
+            try:
+                self._open = self._psycopg.connect(self._address, connect_timeout=10)
+            except self._psycopg.Error:
+                raise refused() from None
+            settled(self._open)
+        return self._open
+
+
+class Reading:
+    """A transaction that reads one snapshot and is always undone; a broken connection is thrown away."""
+
+    def __init__(self, engine: PostgresEngine, timeout_s: float) -> None:
+        self._engine, self._timeout_s = engine, timeout_s
+
+    def __enter__(self) -> psycopg.Cursor[Any]:
+        try:
+            cursor = self._begun()
+        except self._engine._psycopg.OperationalError:  # the server went away since the last question: once more
+            self._engine.close()
+            cursor = self._begun()
+        cursor.execute(f"SET LOCAL statement_timeout = {max(1, int(self._timeout_s * 1000))}")
+        return cursor
+
+    def _begun(self) -> psycopg.Cursor[Any]:
+        connection = self._engine._connection()
+        invariant(connection.info.transaction_status == 0, "questions are asked one after the other")
+        return connection.cursor().execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    def __exit__(self, *error: object) -> None:
+        connection = self._engine._open
+        if connection is not None:
+            try:
+                connection.rollback()
+            except self._engine._psycopg.Error:
+                self._engine.close()
+
+
+def named(kind: str) -> str:
+    """The server's name of a type as declarations know it."""
+    upper = kind.upper()
+    return NAMED.get(upper, upper)

@@ -1,0 +1,226 @@
+"""Spark, in this process or behind Spark Connect: Parquet, catalog tables, and frames of pandas, Arrow or Spark."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from obverse.catalog.model import Catalog, Table
+from obverse.core.engine import Columns, EngineLimits, PublicRows, Schema
+from obverse.core.errors import CatalogError, invariant
+from obverse.core.secret import Exact
+from obverse.engines.duckdb import PROBE_S, stoppable, unreadable
+from obverse.engines.failing import failure, public_failure
+from obverse.engines.spark_objects import arrow_table, is_spark_frame
+from obverse.engines.spark_session import session_for
+from obverse.engines.spark_work import marked, quiet, stop
+
+if TYPE_CHECKING:
+    import pyarrow
+
+NAMES = {"string": "VARCHAR", "int": "INTEGER", "timestamp_ntz": "TIMESTAMP", "timestamp": "TIMESTAMP WITH TIME ZONE"}
+
+
+class SparkEngine:
+    """Declared tables as temporary views of a session of its own. Only what a question adds up is fetched."""
+
+    name = "spark"
+    dialect = "spark"
+    limits = EngineLimits(sum_bits=126)
+
+    def __init__(self, catalog: Catalog, objects: Mapping[str, Any] | None = None) -> None:
+        self._objects = dict(objects or {})
+        self._sources = {table.name: table.source for table in catalog.tables.values()}
+        self._schemas: dict[str, Schema] = {}
+        self._shared: list[str] = []  # global views, by which frames of other sessions are seen
+        self._url = catalog.engine.get("url")
+        self._session = session_for(self._url, filter(is_spark_frame, self._objects.values()))
+        try:
+            with quiet():
+                for table in catalog.tables.values():
+                    self._declare(table)
+        except BaseException:
+            self.close()
+            raise
+
+    def schema(self, table: str) -> Schema:
+        return self._schemas[table]
+
+    def run(self, sql: str, *, timeout_s: float) -> Exact[Columns]:
+        """Exact integers. Whatever goes wrong gives one constant text: an engine's own message may carry a value.
+
+        A file may be read more than once, and what bounds a unit in one reading bounds it only in the same file: one that
+        is exchanged or written meanwhile gives no answer.
+        """
+        before = self._files()
+        try:
+            found = self._fetch(sql, timeout_s)
+        except Exception:
+            raise failure() from None
+        if self._files() != before:
+            raise failure()
+        columns = {}
+        for name, column in zip(found.column_names, found.columns):
+            if name.startswith("f"):
+                columns[name] = key_values(column)
+                continue
+            invariant(str(column.type) == "int64" and column.null_count == 0, "measures are integers without NULL")
+            columns[name] = column.to_numpy()
+        return Exact(columns)
+
+    def run_public(self, sql: str, *, timeout_s: float) -> PublicRows:
+        try:
+            found = self._fetch(sql, timeout_s)
+        except Exception:
+            raise public_failure() from None
+        rows = zip(*(column.to_pylist() for column in found.columns))
+        return PublicRows(tuple(found.column_names), tuple(rows))
+
+    def readable(self, table: str, sql: str) -> bool:
+        """Whether the probe reads the source whole; tells nothing else of what it holds."""
+        try:
+            self._fetch(sql, PROBE_S)
+        except Exception:
+            return False
+        return True
+
+    def known_by(self, table: str) -> tuple[str, str]:
+        """A table of a catalog is known by the name of its cluster and its own; Spark does not tell when its rows change."""
+        return f"spark:{self._url or 'local'}/{self._sources[table].table}", ""
+
+    def powers(self) -> tuple[str, ...]:
+        return ()
+
+    def close(self) -> None:
+        """Forget the views. A local Spark goes on, for others may use it; it ends with the process."""
+        try:
+            for view in self._shared:
+                self._session.catalog.dropGlobalTempView(view)
+            for name in self._schemas:
+                self._session.sql(f"DROP VIEW IF EXISTS {quoted(name)}")
+            if self._url is not None:
+                self._session.stop()
+        except Exception:  # nothing is left to forget where the server is gone
+            return
+
+    def _fetch(self, sql: str, timeout_s: float) -> pyarrow.Table:
+        invariant(sql.startswith(("SELECT ", "WITH ")), "only questions are run")
+        name = f"obverse-{uuid.uuid4().hex}"
+
+        def work() -> Any:
+            with quiet(), marked(self._session, name):
+                return self._session.sql(sql).toArrow()
+
+        found: pyarrow.Table = stoppable(work, lambda: stop(self._session, name), timeout_s)
+        return found
+
+    def _files(self) -> list[tuple[object, ...]]:
+        """What tells files from others, or from themselves before they were written to; nothing for what is not here."""
+        found: list[tuple[object, ...]] = []
+        for source in self._sources.values():
+            if source.path is not None:
+                for path in sorted(files_of(source.path)):
+                    try:
+                        stat = path.stat()
+                        found.append((str(path), stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns))
+                    except OSError:
+                        found.append((str(path),))
+        return found
+
+    def _declare(self, table: Table) -> None:
+        try:
+            self._view(table)
+            described = self._session.sql(f"SELECT * FROM {quoted(table.name)} LIMIT 0").schema
+        except CatalogError:
+            raise
+        except Exception:
+            raise unreadable(table) from None
+        self._schemas[table.name] = {field.name: type_name(field.dataType.simpleString()) for field in described.fields}
+
+    def _view(self, table: Table) -> None:
+        source = table.source
+        if source.kind == "object":
+            self._take(table)
+            return
+        if source.kind == "table":
+            invariant(source.table is not None, "a catalog table has a name")
+            relation = ".".join(map(quoted, (source.table or "").split(".")))
+        elif source.kind == "parquet":
+            relation = f"parquet.{quoted(self._path(table))}"
+        else:
+            raise CatalogError(
+                "bad_source",
+                f"table {table.name} lies in a source of kind {source.kind}, which the engine spark does not read.",
+                fix="name a Parquet file or folder, a table of its catalog, or hand over a frame from Python.",
+            )
+        self._session.sql(f"CREATE OR REPLACE TEMPORARY VIEW {quoted(table.name)} AS SELECT * FROM {relation}")
+
+    def _take(self, table: Table) -> None:
+        if table.name not in self._objects:
+            raise CatalogError(
+                "source_missing",
+                f"table {table.name} is to be handed over from Python and was not.",
+                fix=f"obverse.open(project, tables={{{table.name!r}: frame}})",
+            )
+        frame = self._objects[table.name]
+        if not is_spark_frame(frame):
+            self._session.createDataFrame(arrow_table(frame)).createOrReplaceTempView(quoted(table.name))
+            return
+        shared = f"obverse_{uuid.uuid4().hex}"
+        frame.createOrReplaceGlobalTempView(shared)
+        self._shared.append(shared)
+        self._session.sql(f"CREATE OR REPLACE TEMPORARY VIEW {quoted(table.name)} AS SELECT * FROM global_temp.{shared}")
+
+    def _path(self, table: Table) -> str:
+        path = table.source.path
+        invariant(path is not None, "a file has a path")
+        assert path is not None
+        if self._url is None and not path.exists():
+            raise CatalogError(
+                "source_missing", f"the source of table {table.name} is not there: {path.name}", fix="check `source`."
+            )
+        if any(sign in str(path) for sign in "*?[]{}\\"):
+            raise CatalogError(
+                "bad_source",
+                f"the path of table {table.name} holds one of * ? [ ] {{ }} or a backslash",
+                why="the engine would read it as a pattern of many files.",
+                fix="move the project or the file to a path without them.",
+            )
+        return str(path)
+
+
+def files_of(path: Path) -> Iterator[Path]:
+    """The file itself, or all that a folder holds."""
+    if not path.is_dir():
+        yield path
+        return
+    for folder, _, names in os.walk(path):
+        yield from (Path(folder, name) for name in names)
+
+
+def key_values(column: pyarrow.ChunkedArray) -> Any:
+    """Values of a discovered key as Python's own, None for NULL; dates as their midnight, as DuckDB gives them."""
+    import numpy as np
+
+    found = np.empty(len(column), dtype=object)
+    found[:] = [midnight(value) for value in column.to_pylist()]
+    return found
+
+
+def midnight(value: Any) -> Any:
+    is_date = isinstance(value, dt.date) and not isinstance(value, dt.datetime)
+    return dt.datetime(value.year, value.month, value.day) if is_date else value
+
+
+def type_name(spark: str) -> str:
+    """A type of Spark by the name that other engines have for it."""
+    base = "string" if spark.startswith(("string", "varchar", "char")) else spark
+    return NAMES.get(base, base.upper())
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,120 @@
+"""A Spark session fit to be asked: of its own, with the settings that the emitted SQL stands on set and then verified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from obverse.core.errors import CatalogError
+
+VERSION = 4  # the least that has all functions which plans are printed with
+SETTINGS = {
+    "spark.sql.ansi.enabled": "true",  # otherwise sums and casts wrap silently
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.ansi.enforceReservedKeywords": "false",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    "spark.sql.legacy.ctePrecedencePolicy": "CORRECTED",
+    "spark.sql.files.ignoreCorruptFiles": "false",  # otherwise one reading may hold rows that another one lacks
+    "spark.sql.files.ignoreMissingFiles": "false",
+}
+PROBE = "SELECT current_timezone(), length('\\\\\\''), '${spark.app.name}', typeof(CAST(1 AS DECIMAL(38, 0)) * 1048576)"
+PROBED = ("UTC", 2, "${spark.app.name}", "decimal(38,0)")
+LOCAL = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.log.level": "OFF",  # a log may carry the value that a task failed on
+}
+
+
+def session_for(url: str | None, frames: Iterable[Any]) -> Any:
+    """A new session: at the address, beside the frames that were handed over, or in this process."""
+    found = next(iter(frames), None)
+    try:
+        if url is not None:
+            made = _remote(url)
+        elif found is not None:
+            made = found.sparkSession.newSession()
+        else:
+            made = _local().newSession()
+    except CatalogError:
+        raise
+    except ImportError:
+        raise CatalogError(
+            "extra_missing", "the engine spark needs pyspark.", fix="pip install 'obverse[spark]'"
+        ) from None
+    except Exception:
+        raise CatalogError(
+            "engine_unreachable",
+            "Spark cannot be reached, or cannot be started.",
+            why="a local session needs Java 17 or later; an address needs a Spark Connect server that answers.",
+            fix="check `url` of the engine, or that `java -version` works.",
+        ) from None
+    settle(made)
+    return made
+
+
+def _remote(url: str) -> Any:
+    from pyspark.sql import SparkSession
+
+    if not url.startswith("sc://"):
+        raise CatalogError(
+            "engine_unreachable",
+            "the address of Spark is not one of Spark Connect.",
+            why="obverse speaks to a cluster through Spark Connect alone.",
+            fix='write url = "sc://host:15002", or leave it out for a local session.',
+        )
+    return SparkSession.builder.remote(url).create()
+
+
+def _local() -> Any:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[*]").appName("obverse")
+    if SparkSession.getActiveSession() is None:
+        for key, value in LOCAL.items():
+            builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def settle(session: Any) -> None:
+    """Set what answers depend on, then ask Spark whether it holds; a session where it does not is refused."""
+    wrong = []
+    if int(str(session.version).split(".")[0]) < VERSION:
+        wrong.append(f"version {VERSION}")
+    for key, value in SETTINGS.items():
+        with suppress(Exception):  # where it is not to be set, it may hold all the same
+            session.conf.set(key, value)
+        if str(_setting(session, key)).lower() != value.lower():
+            wrong.append(f"{key} = {value}")
+    if not wrong and tuple(_probe(session)) != PROBED:
+        wrong.append("literals and times as Spark itself documents them")
+    if wrong:
+        raise CatalogError(
+            "engine_unfit",
+            f"this Spark does not keep to {'; '.join(wrong)}.",
+            why="with other settings a sum may wrap or a text may be read otherwise, and the noise would no longer cover it.",
+            fix="ask its administrator to let sessions set these.",
+        )
+
+
+def _setting(session: Any, key: str) -> Any:
+    try:
+        return session.conf.get(key)
+    except Exception:
+        return None
+
+
+def _probe(session: Any) -> Iterable[Any]:
+    try:
+        found: Iterable[Any] = session.sql(PROBE).collect()[0]
+        return found
+    except Exception:
+        return ()

@@ -1,0 +1,137 @@
+"""Each engine over tables that a test fills: the product's own engine, with the settings and rights of production."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+from obverse.catalog.model import Catalog, Source, Table
+from obverse.core.engine import Engine
+from obverse.core.types import Value
+from obverse.engines.duckdb import DuckDBEngine
+from obverse.testing.neighbours import Tables
+from tests.servers import postgres_address
+
+Schemas = Mapping[str, Mapping[str, str]]  # tables and columns to types, by DuckDB's names
+NUMBERS = itertools.count()
+READER = "reader"
+POSTGRES_TYPES = {"DOUBLE": "DOUBLE PRECISION", "VARCHAR": "TEXT"}
+
+
+class Stand(Protocol):
+    """An engine, the catalog that it serves, and a way to give it other rows."""
+
+    catalog: Catalog
+
+    @property
+    def engine(self) -> Engine: ...
+
+    def fill(self, tables: Tables) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class MemoryEngine(DuckDBEngine):
+    """The product's engine, locked as in production, over tables in memory that a test fills."""
+
+    def __init__(self, catalog: Catalog, schemas: Schemas, parallel: int = 0) -> None:
+        self.physical, self.parallel = schemas, parallel
+        super().__init__(catalog)
+
+    def _lock(self, catalog: Catalog) -> None:
+        if self.parallel:
+            self.execute(f"SET threads = {self.parallel}")
+        super()._lock(catalog)
+
+    def _declare(self, table: Table) -> None:
+        columns = ", ".join(f'"{name}" {kind}' for name, kind in self.physical[table.name].items())
+        self._connection.execute(f'CREATE TABLE "{table.name}" ({columns})')
+        self._schemas[table.name] = self.physical[table.name]
+
+    def execute(self, sql: str) -> Any:
+        return self._connection.execute(sql)
+
+    def fill(self, tables: Tables) -> None:
+        for name, rows in tables.items():
+            self.execute(f'TRUNCATE "{name}"')
+            if rows:
+                self.execute(f'INSERT INTO "{name}" VALUES {written(rows, self.physical[name])}')
+
+
+class DuckDBStand:
+    def __init__(self, catalog: Catalog, schemas: Schemas, parallel: int = 0) -> None:
+        self.catalog = catalog
+        self.engine = MemoryEngine(catalog, schemas, parallel)
+
+    def fill(self, tables: Tables) -> None:
+        self.engine.fill(tables)
+
+    def close(self) -> None:
+        self.engine.close()
+
+
+class PostgresStand:
+    """A database of its own on the tests' server; the engine comes as a role that may only read."""
+
+    def __init__(self, catalog: Catalog, schemas: Schemas, parallel: int = 0) -> None:
+        import psycopg
+
+        from obverse.engines.postgres import PostgresEngine
+
+        self.schemas = schemas
+        address = postgres_address()
+        self.owner = psycopg.connect(address, autocommit=True)
+        variable = f"OBVERSE_TESTS_POSTGRES_{next(NUMBERS)}"
+        os.environ[variable] = address.replace("postgres:@", f"{READER}@")
+        execute = self.owner.execute
+        if not execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (READER,)).fetchone():
+            execute(f"CREATE ROLE {READER} LOGIN")
+        execute(f"CREATE SCHEMA clinic; GRANT USAGE ON SCHEMA clinic TO {READER}")
+        execute(f"REVOKE TEMPORARY ON DATABASE {self.owner.info.dbname} FROM PUBLIC")
+        for name, columns in schemas.items():
+            listed = ", ".join(f'"{column}" {POSTGRES_TYPES.get(kind, kind)}' for column, kind in columns.items())
+            execute(f'CREATE TABLE clinic."{name}" ({listed}); GRANT SELECT ON clinic."{name}" TO {READER}')
+        if parallel:  # every plan that can be is split, however few the rows
+            forced = {"max_parallel_workers_per_gather": parallel, "debug_parallel_query": "on" if parallel > 1 else "off"}
+            forced |= {"parallel_setup_cost": 0, "parallel_tuple_cost": 0, "min_parallel_table_scan_size": 0}
+            for setting, value in forced.items():
+                execute(f"ALTER ROLE {READER} IN DATABASE {self.owner.info.dbname} SET {setting} = '{value}'")
+        served = {name: replace(t, source=Source("table", table=f"clinic.{name}")) for name, t in catalog.tables.items()}
+        self.catalog = replace(catalog, tables=served, engine={"kind": "postgres", "dsn_env": variable})
+        self.engine = PostgresEngine(self.catalog)
+
+    def fill(self, tables: Tables) -> None:
+        texts = []
+        for name, rows in tables.items():
+            texts.append(f'TRUNCATE clinic."{name}"')
+            if rows:
+                kinds = {column: POSTGRES_TYPES.get(kind, kind) for column, kind in self.schemas[name].items()}
+                texts.append(f'INSERT INTO clinic."{name}" VALUES {written(rows, kinds)}')
+        self.owner.execute("; ".join(texts))
+
+    def close(self) -> None:
+        self.engine.close()
+        self.owner.close()
+
+
+STANDS: dict[str, type[DuckDBStand] | type[PostgresStand]] = {"duckdb": DuckDBStand, "postgres": PostgresStand}
+
+
+def written(rows: Any, kinds: Mapping[str, str]) -> str:
+    return ", ".join(f"({', '.join(spelled(row.get(c), kind) for c, kind in kinds.items())})" for row in rows)
+
+
+def spelled(value: Value, kind: str) -> str:
+    """A value as a literal of the physical type."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float):
+        return f"'{'nan' if math.isnan(value) else repr(value)}'::{kind if kind.startswith('DOUBLE') else 'DOUBLE'}"
+    text = str(value).replace("'", "''")
+    return text if isinstance(value, int) and kind not in ("VARCHAR", "TEXT") else f"'{text}'::{kind}"
