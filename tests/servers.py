@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import importlib
 import importlib.util
 import itertools
 import os
@@ -29,6 +30,11 @@ def missing(what: str) -> None:
 
 def here(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
+
+
+def needed(module: str) -> Any:
+    """A module that a whole file of tests needs; without it the file is skipped, or fails in continuous integration."""
+    return importlib.import_module(module) if os.environ.get("CI") == "true" else pytest.importorskip(module)
 
 
 @functools.cache

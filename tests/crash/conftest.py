@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from obverse.accounting.budget import cap_of
-from obverse.catalog.model import Budget
+from obverse.catalog.model import Budget, Server
 from obverse.core.ledger import Caps, Fingerprint, Receipt, Scope, Stored, Terms
 from obverse.core.loss import PureLoss
 from obverse.core.units import Neighbours
 from obverse.ledger.home import Home
-from obverse.ledger.register import Claimed, Opened, open_dataset
-from obverse.ledger.sources import FileSource
+from obverse.ledger.opened import Claimed, Opened
+from obverse.ledger.register import open_dataset
+from obverse.ledger.sources import FileSource, NamedSource
+from tests.servers import postgres_address
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,10 @@ class Project:
     def open(self, step: Callable[[str], None] = lambda step: None) -> tuple[Home, Opened]:
         home = Home(self.root / "home")
         return home, open_dataset(home, self.claimed, step=step)
+
+    def elsewhere(self, machine: int) -> Project:
+        """As asked from another machine; a ledger in a file has one only."""
+        return self
 
     def reserve(self, opened: Opened, name: str, epsilon: Fraction) -> Receipt | Stored:
         caps = Caps(cap_of(self.budget, "pure"))
@@ -72,6 +78,48 @@ def project(tmp_path, monkeypatch):
         root.mkdir()
         (root / "people.csv").write_text(f"person\n{name}\n")
         return Project(root, Budget(Fraction(epsilon)))
+
+    return made
+
+
+@dataclass(frozen=True)
+class SharedProject(Project):
+    """A project whose ledger lies in PostgreSQL; `machine` is the home it is asked from."""
+
+    address: str
+    variable: str = "OBVERSE_LEDGER"
+    name: str = "people"
+    machine: str = "home"
+
+    @property
+    def claimed(self) -> Claimed:
+        here = super().claimed
+        sources = (*here.sources, NamedSource(self.name)) if self.name == "people" else (NamedSource(self.name),)
+        return replace(here, sources=sources, server=Server(dsn_env=self.variable))
+
+    def open(self, step: Callable[[str], None] = lambda step: None) -> tuple[Home, Opened]:
+        home = Home(self.root / self.machine)
+        return home, open_dataset(home, self.claimed, step=step)
+
+    def over(self, variable: str) -> SharedProject:
+        return replace(self, variable=variable)
+
+    def anew(self, name: str) -> SharedProject:
+        return replace(self, name=name)
+
+    def elsewhere(self, machine: int) -> SharedProject:
+        return replace(self, machine=f"home {machine}")
+
+
+@pytest.fixture
+def in_postgres(project, monkeypatch):
+    """Like `project`, with the ledger in a fresh database."""
+
+    def made(epsilon: str = "1000", name: str = "one") -> SharedProject:
+        address = postgres_address()
+        monkeypatch.setenv("OBVERSE_LEDGER", address)
+        one = project(epsilon, name)
+        return SharedProject(one.root, one.budget, address)
 
     return made
 

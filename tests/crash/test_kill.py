@@ -69,6 +69,11 @@ def test_killed_at_any_step_twenty_times(project, killed, step):
     repeatedly(project, killed, step, 20)
 
 
+@pytest.mark.parametrize("step", STEPS)
+def test_killed_at_any_step_with_the_ledger_in_postgres(in_postgres, killed, step):
+    repeatedly(in_postgres, killed, step, 2)
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("step", STEPS)
 def test_killed_at_any_step_two_hundred_times(project, killed, step):
@@ -90,6 +95,22 @@ def test_killed_while_registering_the_dataset_is_taken_up_again(project, killed,
         assert isinstance(made.reserve(opened, "question", TENTH), Receipt)
         opened.ledger.close()
         home.close()
+
+
+@pytest.mark.parametrize("step", ["register: committed", "register: seen"])
+def test_killed_while_registering_in_postgres_is_taken_up_again(in_postgres, killed, step):
+    made = in_postgres()
+
+    def registering(die):
+        made.open(die)
+        return 0
+
+    assert killed(step, registering) == -signal.SIGKILL
+    home, opened = made.open()
+    assert opened.ledger.verify().count == 1
+    assert isinstance(made.reserve(opened, "question", TENTH), Receipt)
+    opened.ledger.close()
+    home.close()
 
 
 def test_a_child_that_is_not_killed_answers(project, killed):

@@ -1,8 +1,10 @@
-"""Four processes of twenty-five threads each, all after the last of the budget."""
+"""Four processes of twenty-five threads each, all after the last of the budget; in PostgreSQL, on four machines."""
 
 import os
 import threading
 from fractions import Fraction
+
+import pytest
 
 from obverse.core.errors import BudgetExceeded
 
@@ -31,8 +33,9 @@ def race(project, gate: int, process: int) -> int:
     return len(won)
 
 
-def test_exactly_the_affordable_number_wins(project):
-    made = project("1.75")
+@pytest.mark.parametrize("store", ["project", "in_postgres"])
+def test_exactly_the_affordable_number_wins(request, store):
+    made = request.getfixturevalue(store)("1.75")
     home, opened = made.open()
     made.reserve(opened, "an earlier question", Fraction(45, 100))
     opened.ledger.close()
@@ -45,7 +48,7 @@ def test_exactly_the_affordable_number_wins(project):
             os.close(hold)
             status = 99
             try:
-                status = race(made, gate, process)
+                status = race(made.elsewhere(process), gate, process)
             finally:
                 os._exit(status)
         children.append(child)

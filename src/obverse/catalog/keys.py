@@ -108,6 +108,14 @@ ENGINE = Section(
         Key("url", Text(), "spark: the address of Spark Connect."),
     )
 )
+LEDGER = Section(
+    (
+        Key("kind", Text(("sqlite", "postgres")), "sqlite: a file of this machine; postgres: a database that several share.",
+            required=True),
+        Key("service", Text(), "postgres: the name of a connection service."),
+        Key("dsn_env", Text(), "postgres: the environment variable that holds the address; no password stands here."),
+    )
+)  # fmt: skip
 PRIVACY = Section(
     (
         Key("neighbours", Text(("add-remove", "replace")), "What 'one unit apart' means; add-remove unless told."),
@@ -168,6 +176,7 @@ ROOT = Section(
     (
         Key("project", PROJECT, "The project.", required=True),
         Key("engine", ENGINE, "Where exact numbers come from."),
+        Key("ledger", LEDGER, "Where spent budget is remembered, when several servers share it; else [project] ledger."),
         Key("privacy", PRIVACY, "The notion of privacy, and the default price of a question."),
         Key("budget", BUDGET, "What all questions together may cost; needed as soon as a table is private."),
         Key("analysts", Named("analyst", ANALYST), "Who may ask."),

@@ -11,6 +11,7 @@ from typing import Any
 
 from obverse.catalog.check import catalog_problems
 from obverse.catalog.entity import protected
+from obverse.catalog.ledger_server import ledger_server
 from obverse.catalog.locate import Document, Place
 from obverse.catalog.model import Analyst, Budget, Catalog
 from obverse.catalog.shape import shape_problems
@@ -120,6 +121,7 @@ def _catalog(raw: dict[str, Any], root: Path, document: Document) -> Catalog:
         analysts={name: _analyst(name, one, budget.delta, document) for name, one in raw.get("analysts", {}).items()},
         purposes={name: _budget(one, budget.delta) for name, one in raw.get("purposes", {}).items()},
         dataset=project.get("dataset"),
+        ledger_server=ledger_server(raw, document),
     )
 
 

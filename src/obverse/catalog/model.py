@@ -99,6 +99,14 @@ class Analyst:
 
 
 @dataclass(frozen=True, slots=True)
+class Server:
+    """Where a server is found: a connection service by its name, or the environment variable that holds its address."""
+
+    service: str = ""
+    dsn_env: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Catalog:
     """A whole project: one protected entity, one notion of neighbours, one accountant."""
 
@@ -115,6 +123,7 @@ class Catalog:
     analysts: Mapping[str, Analyst] = field(default_factory=dict)
     purposes: Mapping[str, Budget] = field(default_factory=dict)
     dataset: str | None = None  # the dataset's declared name, when several projects share one
+    ledger_server: Server | None = None  # where several machines share one ledger; None: it is the file `ledger`
 
     @property
     def neighbours(self) -> Neighbours:

@@ -50,7 +50,7 @@ def verify(file: Path | None, expected: str | None, as_json: bool, project: Path
 
     kept = verify_ledger(project) if file is None else verify_copy(file)
     if expected is not None and (len(expected) < 8 or not kept.head.hash.startswith(expected.lower())):
-        raise LedgerError("head_differs", f"its head is {kept.head.hash}, not the expected one", place=str(kept.path),
+        raise LedgerError("head_differs", f"its head is {kept.head.hash}, not the expected one", place=kept.place,
                           why="it is another ledger, or an older or newer state of it.")  # fmt: skip
     anchored = "" if file is not None else "; it is the one last seen on this machine"
     _print(kept, as_json, "Whole", f"{kept.head.count} records, chain unbroken{anchored}")
@@ -64,7 +64,7 @@ def head(as_json: bool, project: Path) -> None:
     from obverse.session.curator import ledger_head
 
     kept = ledger_head(project)
-    _print(kept, as_json, "Ledger", f"{kept.path}, {kept.head.count} records")
+    _print(kept, as_json, "Ledger", f"{kept.place}, {kept.head.count} records")
 
 
 @ledger.command()
@@ -102,12 +102,13 @@ def restore(file: Path, as_json: bool, project: Path) -> None:
     """Put a backup in the ledger's place; what lay there is set aside beside it.
 
     A backup that is older than what was last seen has forgotten debits: it opens only once you run `ledger acknowledge`,
-    which charges the worst that it may have forgotten.
+    which charges the worst that it may have forgotten. Where the ledger lies in PostgreSQL, the FILE is one that
+    `ledger move` wrote, and the database takes it in.
     """
     from obverse.session.curator import restore_ledger
 
     kept, doubt = restore_ledger(project, file)
-    _print(kept, as_json, "Restored", f"{kept.head.count} records to {kept.path}", doubt)
+    _print(kept, as_json, "Restored", f"{kept.head.count} records to {kept.place}", doubt)
     if doubt is not None and not as_json:
         print_fact("Note", f"{doubt.message}. `obverse ledger acknowledge --reason TEXT` goes on with it.")
 
@@ -148,7 +149,7 @@ def acknowledge(reason: str, as_json: bool, project: Path) -> None:
 
 def _print(kept: Kept, as_json: bool, label: str, words: str, doubt: LedgerError | None = None) -> None:
     if as_json:
-        told = {"version": 1, "path": str(kept.path), "records": kept.head.count, "head": kept.head.hash}
+        told = {"version": 1, "path": kept.place, "records": kept.head.count, "head": kept.head.hash}
         print_json(told | ({} if doubt is None else {"doubt": doubt.as_json()["error"]}))
         return
     print_fact(label, words)

@@ -11,10 +11,13 @@ from obverse.core.errors import LedgerError, Refused
 from obverse.core.ledger import Spent
 from obverse.ledger.anchor import Anchored, NoAnchor, rolled_back, state_of
 from obverse.ledger.book import Book, total_stated
+from obverse.ledger.datasets import Dataset
 from obverse.ledger.home import Home
-from obverse.ledger.register import Claimed, Opened, conflict, enrol_book, open_dataset
-from obverse.ledger.registry import Dataset
+from obverse.ledger.opened import Claimed, Opened, conflict
+from obverse.ledger.register import enrol_book, open_dataset
+from obverse.ledger.shared import found_or_made
 from obverse.ledger.sqlite import SqliteLedger
+from obverse.ledger.stored import StoredLedger
 
 
 def acknowledge(home: Home, claimed: Claimed, reason: str) -> Opened:
@@ -53,13 +56,11 @@ def _take_unknown(home: Home, claimed: Claimed, reason: str) -> None:
 def _take_rolled_back(home: Home, claimed: Claimed, reason: str, why: str) -> None:
     """An older, diverging or missing ledger: what was anchored beyond their common past is charged."""
     dataset, anchored, heads = _remembered(home, claimed)
-    ledger = SqliteLedger(dataset.ledger, NoAnchor())
+    ledger = _unanchored(home, claimed, dataset, anchored)
     try:
-        if not dataset.ledger.exists() or ledger.book().count == 0:
-            ledger.create(secrets.token_hex(16), dataset.id, dataset.terms, anchored.budget)
         book = ledger.book()
         if (book.dataset, book.terms) != (dataset.id, dataset.terms):
-            raise conflict(dataset.ledger, "the file found is the ledger of another dataset")
+            raise conflict(dataset.ledger, "the ledger found is that of another dataset")
         ledger.acknowledge(_forgotten(ledger, book, anchored, heads), why, reason, anchored.head)
         lowest = Budget(min(book.budget.epsilon, anchored.budget.epsilon), min(book.budget.delta, anchored.budget.delta))
         if lowest != book.budget:
@@ -74,6 +75,20 @@ def _take_rolled_back(home: Home, claimed: Claimed, reason: str, why: str) -> No
         ledger.close()
 
 
+def _unanchored(home: Home, claimed: Claimed, dataset: Dataset, anchored: Anchored) -> StoredLedger:
+    """The ledger that is there, whatever it has forgotten; an empty one where there is none."""
+    if claimed.server is not None:
+        return found_or_made(claimed.server, dataset, home.identified(claimed.sources), anchored.budget)
+    ledger = SqliteLedger(dataset.ledger, NoAnchor())
+    try:
+        if not dataset.ledger.exists() or ledger.book().count == 0:
+            ledger.create(secrets.token_hex(16), dataset.id, dataset.terms, anchored.budget)
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger
+
+
 def _remembered(home: Home, claimed: Claimed) -> tuple[Dataset, Anchored, dict[int, str]]:
     """What the home knows of the ledger. A missing one is made anew where the project wants it."""
     identified = home.identified(claimed.sources)
@@ -82,13 +97,13 @@ def _remembered(home: Home, claimed: Claimed) -> tuple[Dataset, Anchored, dict[i
         anchored = None if dataset is None else registry.anchored(dataset.ledger_id)
         if dataset is None or anchored is None:
             raise rolled_back(str(claimed.path), "the registry changed meanwhile")
-        if not dataset.ledger.exists() and dataset.ledger != claimed.path:
+        if claimed.server is None and not dataset.ledger.exists() and dataset.ledger != claimed.path:
             registry.set_path(dataset.ledger_id, claimed.path)
             dataset = Dataset(dataset.id, dataset.version, dataset.terms, dataset.ledger_id, claimed.path)
         return dataset, anchored, registry.heads(dataset.ledger_id)
 
 
-def _forgotten(ledger: SqliteLedger, book: Book, anchored: Anchored, heads: dict[int, str]) -> Spent:
+def _forgotten(ledger: StoredLedger, book: Book, anchored: Anchored, heads: dict[int, str]) -> Spent:
     """The anchored total less that of the common past; all that is left where a moved ledger may have gone on."""
     zero = Fraction(0)
     shared = Spent(book.terms.accounting)

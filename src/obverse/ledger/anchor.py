@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -28,8 +29,8 @@ class Anchor(Protocol):
         """What is remembered; None when this anchor remembers nothing at all."""
         ...
 
-    def write(self, state: Anchored) -> None:
-        """Remember a state, unless a later one is remembered already."""
+    def write(self, state: Anchored, heads: Sequence[tuple[int, str]]) -> None:
+        """Remember a state, unless a later one is remembered already, and all heads that were seen on the way to it."""
         ...
 
 
@@ -39,7 +40,7 @@ class NoAnchor:
     def read(self) -> None:
         return None
 
-    def write(self, state: Anchored) -> None:
+    def write(self, state: Anchored, heads: Sequence[tuple[int, str]]) -> None:
         pass
 
 

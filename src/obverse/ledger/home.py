@@ -112,8 +112,9 @@ class HomeAnchor:
             raise unknown_ledger("", "the registry that this process started with was exchanged")
         return anchored
 
-    def write(self, state: Anchored) -> None:
+    def write(self, state: Anchored, heads: Sequence[tuple[int, str]]) -> None:
         with self._home.exclusive() as registry:
+            registry.add_heads(state.ledger_id, heads)
             registry.advance(state)
 
 
@@ -150,5 +151,3 @@ def _user_folder() -> Path:
             why="this user has no home folder",
             fix="Set OBVERSE_HOME to a folder that can be written to, outside the project.",
         ) from None
-
-

@@ -5,42 +5,21 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from obverse.catalog.model import Budget
+from obverse.catalog.model import Server
 from obverse.core.errors import LedgerError
-from obverse.core.ledger import Spent, Terms
+from obverse.core.ledger import Spent
 from obverse.ledger.anchor import Anchored, NoAnchor, state_of
 from obverse.ledger.base import now
 from obverse.ledger.book import Book
+from obverse.ledger.datasets import IN_POSTGRES, Dataset, Datasets
 from obverse.ledger.home import Home, unknown_ledger
-from obverse.ledger.registry import Dataset, Registry
+from obverse.ledger.opened import Claimed, Opened, conflict, counted_elsewhere, other_units, same_terms
+from obverse.ledger.registry import Registry
+from obverse.ledger.shared import known_there, open_shared
 from obverse.ledger.sources import FileSource, Identified, ServerSource, Source, inode_now
 from obverse.ledger.sqlite import SqliteLedger
-
-
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """What a project says of its private data: its sources, the ledger it would like, the terms and the budget."""
-
-    sources: tuple[Source, ...]
-    ledger: Path
-    terms: Terms
-    budget: Budget
-
-    @property
-    def path(self) -> Path:
-        return Path(os.path.realpath(self.ledger))
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A dataset and the one ledger that serves it; `shared` when that is not the ledger the project named."""
-
-    dataset: Dataset
-    ledger: SqliteLedger
-    shared: bool
 
 
 def open_dataset(
@@ -51,13 +30,15 @@ def open_dataset(
     step: Callable[[str], None] = lambda step: None,
 ) -> Opened:
     """The dataset that these sources are, and its ledger, checked whole and against its anchor."""
+    if claimed.server is not None:
+        return open_shared(home, claimed, claimed.server, clock=clock, step=step)
     identified = home.identified(claimed.sources)
     with home.exclusive() as registry:
         dataset = registry.dataset_of(identified)
         if dataset is None:
             dataset = _enrolled(registry, claimed, identified)
         else:
-            _same_terms(dataset, claimed.terms)
+            same_terms(dataset, claimed.terms)
             dataset = _located(registry, dataset, claimed)
             registry.remember(dataset.id, identified)
         _same_paths(registry, claimed.sources)
@@ -71,37 +52,30 @@ def open_dataset(
     except BaseException:
         ledger.close()
         raise
-    return Opened(dataset, ledger, shared=dataset.ledger != claimed.path)
+    return Opened(dataset, ledger, shared=dataset.ledger != claimed.path, registered=home)
 
 
 def publish(home: Home, opened: Opened, sources: Sequence[Source]) -> str:
     """Register a new version of the data under a random id, by the curator's act; sources may be added so."""
     identified = home.identified(sources)
     version = secrets.token_hex(16)
-    with home.shared() as registry:
-        _one_dataset(registry, opened.dataset.id, identified)
+    for place in dict.fromkeys([opened.registered, home]):
+        with place.shared() as datasets:
+            _one_dataset(datasets, opened.dataset.id, identified)
     opened.ledger.record_version(version)
-    with home.exclusive() as registry:
-        _one_dataset(registry, opened.dataset.id, identified)
-        registry.remember(opened.dataset.id, identified)
-        registry.publish(opened.dataset.id, version, identified)
+    for place in dict.fromkeys([opened.registered, home]):
+        with place.exclusive() as datasets:
+            _one_dataset(datasets, opened.dataset.id, identified)
+            datasets.remember(opened.dataset.id, identified)
+            datasets.publish(opened.dataset.id, version, identified)
     return version
-
-
-def version_now(home: Home, opened: Opened) -> str:
-    """The data's version at this moment, whoever published last."""
-    with home.shared() as registry:
-        dataset = registry.dataset(opened.dataset.id)
-    if dataset is None:
-        raise unknown_ledger(str(opened.ledger.path), "the registry that this process started with was exchanged")
-    return dataset.version
 
 
 def changed(home: Home, opened: Opened, sources: Sequence[Source]) -> tuple[str, ...]:
     """Names of the tables whose rows changed since they were published: for the curator alone."""
     identified = home.identified(sources)
-    with home.shared() as registry:
-        return registry.changed(opened.dataset.id, identified)
+    with opened.registered.shared() as datasets:
+        return datasets.changed(opened.dataset.id, identified)
 
 
 def vacate(home: Home, files: Sequence[Path], ledger: Path) -> None:
@@ -153,7 +127,7 @@ def enrol_book(registry: Registry, book: Book, claimed: Claimed, identified: tup
     if registry.dataset(book.dataset) is not None:
         raise conflict(claimed.path, "the dataset of this ledger is registered here with another ledger")
     dataset = Dataset(book.dataset, book.version or secrets.token_hex(16), book.terms, book.ledger_id, claimed.path)
-    _same_terms(dataset, claimed.terms)
+    same_terms(dataset, claimed.terms)
     registry.enrol(dataset, state_of(book), identified)
     registry.add_heads(book.ledger_id, enumerate(book.hashes, start=1))
     return dataset
@@ -162,6 +136,8 @@ def enrol_book(registry: Registry, book: Book, claimed: Claimed, identified: tup
 def _located(registry: Registry, dataset: Dataset, claimed: Claimed) -> Dataset:
     """The dataset with its ledger where it now lies: a ledger that was carried along is known by its anchor."""
     offered = claimed.path
+    if dataset.ledger == IN_POSTGRES:
+        raise counted_elsewhere("PostgreSQL", 'Declare the same [ledger] as before: kind = "postgres" and its address.')
     if offered == dataset.ledger:
         return dataset
     anchored = registry.anchored(dataset.ledger_id)
@@ -183,21 +159,10 @@ def _moved_to(registry: Registry, dataset: Dataset, path: Path) -> Dataset:
     return Dataset(dataset.id, dataset.version, dataset.terms, dataset.ledger_id, path)
 
 
-def _one_dataset(registry: Registry, dataset_id: str, identified: tuple[Identified, ...]) -> None:
-    found = registry.dataset_of(identified)
+def _one_dataset(datasets: Datasets, dataset_id: str, identified: tuple[Identified, ...]) -> None:
+    found = datasets.dataset_of(identified)
     if found is not None and found.id != dataset_id:
         raise conflict(found.ledger, "some of these sources belong to another dataset")
-
-
-def _same_terms(dataset: Dataset, terms: Terms) -> None:
-    if dataset.terms != terms:
-        raise LedgerError(
-            "terms_conflict",
-            "this data's losses are counted under other terms than this project declares",
-            why="losses about different units, neighbours or accountings do not add up to a statement",
-            fix=f'Declare accounting = "{dataset.terms.accounting}", neighbours = "{dataset.terms.neighbours.value}"'
-            f" and the unit {dataset.terms.unit}.",
-        )
 
 
 def _same_paths(registry: Registry, sources: Sequence[Source]) -> None:
@@ -208,26 +173,12 @@ def _same_paths(registry: Registry, sources: Sequence[Source]) -> None:
         place = os.path.realpath(source.path) if isinstance(source, FileSource) else source.place
         known = registry.unit_path(place, source.unit)
         if known != source.unit:
-            raise LedgerError(
-                "terms_conflict",
-                f"the rows of table {source.name} were counted as belonging to other units",
-                why="losses about different units do not add up to a statement",
-                fix=f"Declare the unit and its key's type as before: {known}.",
-            )
+            raise other_units(source.name, known)
 
 
-def private_here(home: Home, sources: Sequence[Source]) -> bool:
-    """Whether any of these sources is known as private data."""
+def private_here(home: Home, sources: Sequence[Source], server: Server | None = None) -> bool:
+    """Whether any of these sources is known as private data, on this machine or among those that share a server."""
     identified = home.identified(sources)
     with home.shared() as registry:
-        return registry.dataset_of(identified) is not None
-
-
-def conflict(path: Path, why: str) -> LedgerError:
-    return LedgerError(
-        "dataset_conflict",
-        "two ledgers claim the same data, so nothing is answered",
-        place=str(path),
-        why=why,
-        fix="Keep one of them: name its path in obverse.toml, and set the other file aside.",
-    )
+        known = registry.dataset_of(identified) is not None
+    return known or (server is not None and known_there(home, server, sources))

@@ -1,62 +1,26 @@
-"""The registry's rows: which data is which dataset, which ledger serves it, and how far each ledger had come."""
+"""The registry of one machine: its datasets, how far each ledger had come, and what it remembers of files."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from obverse.catalog.model import Budget
-from obverse.core.errors import LedgerError
-from obverse.core.ledger import Accounting, Spent, Terms
-from obverse.core.units import Neighbours
+from obverse.core.ledger import Accounting, Spent
 from obverse.ledger.anchor import Anchored
 from obverse.ledger.codec import fraction_of, fraction_text
-from obverse.ledger.sources import Identified, Identity, Stamp, inode_now
+from obverse.ledger.datasets import Dataset, Datasets
+from obverse.ledger.sources import Identified, Stamp
 
 
-@dataclass(frozen=True, slots=True)
-class Dataset:
-    """One body of private data. Its id and version are random: they tell nothing of the rows."""
-
-    id: str
-    version: str
-    terms: Terms
-    ledger_id: str
-    ledger: Path
-
-
-class Registry:
+class Registry(Datasets):
     """Rows of the home's file, within one transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__(connection)
         self._connection = connection
-
-    def dataset_of(self, identified: Sequence[Identified]) -> Dataset | None:
-        """The dataset that any of the sources is known to belong to; two different ones are refused."""
-        identities = [identity for source in identified for identity in source.identities]
-        found = {dataset for identity in identities if (dataset := self._holder(identity)) is not None}
-        if len(found) > 1:
-            raise LedgerError(
-                "dataset_conflict",
-                "this project joins data of two datasets that have budgets of their own",
-                why="their losses were counted apart, and there is no one budget to count the next one in",
-                fix="Keep to the sources of one dataset in one project.",
-            )
-        return self.dataset(found.pop()) if found else None
-
-    def dataset(self, dataset_id: str) -> Dataset | None:
-        row = self._connection.execute(
-            "SELECT d.id, d.version, d.accounting, d.neighbours, d.unit, l.id, l.path"
-            " FROM dataset d JOIN ledger l ON d.ledger = l.id WHERE d.id = ?",
-            (dataset_id,),
-        ).fetchone()
-        if row is None:
-            return None
-        terms = Terms(cast(Accounting, row[2]), Neighbours(row[3]), row[4])
-        return Dataset(row[0], row[1], terms, row[5], Path(row[6]))
 
     def ledger_known(self, ledger_id: str, path: Path) -> bool:
         """Whether a ledger with this id, or one at this path, serves some dataset here."""
@@ -64,47 +28,9 @@ class Registry:
         return row.fetchone() is not None
 
     def enrol(self, dataset: Dataset, state: Anchored, identified: Sequence[Identified]) -> None:
-        """Register a dataset that was not known before."""
+        """Register a dataset that was not known before, with the ledger that serves it."""
         self.put_ledger(dataset.ledger, state)
-        self._connection.execute(
-            "INSERT INTO dataset VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                dataset.id,
-                dataset.ledger_id,
-                dataset.version,
-                dataset.terms.accounting,
-                dataset.terms.neighbours.value,
-                dataset.terms.unit,
-            ),
-        )
-        self.remember(dataset.id, identified)
-        self.publish(dataset.id, dataset.version, identified)
-
-    def remember(self, dataset_id: str, identified: Sequence[Identified]) -> None:
-        """Add everything that the sources are known by; contents seen once are known for ever."""
-        rows = [
-            (identity.kind, identity.value, identity.path, dataset_id)
-            for source in identified
-            for identity in source.identities
-        ]
-        self._connection.executemany("INSERT OR REPLACE INTO identity VALUES (?, ?, ?, ?)", rows)
-
-    def publish(self, dataset_id: str, version: str, identified: Sequence[Identified]) -> None:
-        """Set the data's version, and what its files were then."""
-        self._connection.execute("UPDATE dataset SET version = ? WHERE id = ?", (version, dataset_id))
-        rows = [(dataset_id, source.place, source.digest) for source in identified]
-        self._connection.executemany("INSERT OR REPLACE INTO published VALUES (?, ?, ?)", rows)
-
-    def changed(self, dataset_id: str, identified: Sequence[Identified]) -> tuple[str, ...]:
-        """Names of the tables whose file is not what it was when it was published, or never was."""
-        rows = self._connection.execute("SELECT place, digest FROM published WHERE dataset = ?", (dataset_id,))
-        published: dict[str, str] = dict(rows.fetchall())
-        known = set(published.values())
-        return tuple(
-            source.name
-            for source in identified
-            if source.digest not in ([published[source.place]] if source.place in published else known)
-        )
+        self.add(dataset, identified)
 
     def anchored(self, ledger_id: str) -> Anchored | None:
         row = self._connection.execute(
@@ -120,7 +46,6 @@ class Registry:
 
     def advance(self, state: Anchored) -> None:
         """Move a ledger's anchor forward; never back."""
-        self.add_heads(state.ledger_id, [(state.count, state.head)])
         self._connection.execute(
             "UPDATE ledger SET count = ?, head = ?, amount = ?, delta = ?, cap_epsilon = ?, cap_delta = ?, closed = ?"
             " WHERE id = ? AND count < ?",
@@ -176,11 +101,6 @@ class Registry:
     def note_checked(self, source: str) -> None:
         self._connection.execute("INSERT OR IGNORE INTO checked VALUES (?)", (source,))
 
-    def unit_path(self, place: str, path: str) -> str:
-        """The way from a source's rows to their unit, as it was first declared; now remembered if it was not."""
-        self._connection.execute("INSERT OR IGNORE INTO unit_path VALUES (?, ?)", (place, path))
-        return str(self._connection.execute("SELECT path FROM unit_path WHERE place = ?", (place,)).fetchone()[0])
-
     def heads(self, ledger_id: str) -> dict[int, str]:
         """Every head that was ever anchored, by its record's number."""
         rows = self._connection.execute("SELECT count, hash FROM head WHERE ledger = ?", (ledger_id,))
@@ -205,16 +125,6 @@ class Registry:
             "INSERT OR REPLACE INTO digest VALUES (?, ?, ?, ?, ?)",
             (stamp.path, stamp.mtime_ns, stamp.size, stamp.inode, digest),
         )
-
-    def _holder(self, identity: Identity) -> str | None:
-        row = self._connection.execute(
-            "SELECT dataset, path FROM identity WHERE kind = ? AND value = ?", (identity.kind, identity.value)
-        ).fetchone()
-        if row is None:
-            return None
-        if identity.kind == "inode" and inode_now(row[1]) not in (None, identity.value):
-            return None  # the file it was seen at has another inode now, so this number went to a stranger
-        return str(row[0])
 
 
 def _columns(state: Anchored) -> tuple[int, str, str, str, str, str, int]:

@@ -71,6 +71,15 @@ class Identified:
         return self.identities[0].value
 
 
+LOCAL_KINDS = ("path", "inode", "object")  # what means something on one machine only
+
+
+def portable(source: Identified) -> Identified:
+    """The source with what it is known by on every machine."""
+    known = tuple(identity for identity in source.identities if identity.kind not in LOCAL_KINDS)
+    return Identified(source.name, source.digest, known)
+
+
 @dataclass(frozen=True, slots=True)
 class Stamp:
     """What a file's cached digest hangs on: while none of these changes, the content is not read again."""

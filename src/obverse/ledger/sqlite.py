@@ -1,22 +1,23 @@
-"""The embedded ledger: one SQLite file of sealed records. The chain is the only truth; all else is folded from it."""
+"""The embedded ledger: one SQLite file of sealed records."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 from obverse.catalog.model import Budget
-from obverse.core.errors import LedgerError
-from obverse.core.ledger import Entry, Head, Spent, Terms
-from obverse.ledger import acts
-from obverse.ledger.anchor import Anchor, Anchored, rolled_back, state_of
-from obverse.ledger.base import ChainLedger, Decide, now
-from obverse.ledger.book import Book, Debit
-from obverse.ledger.chain import START, Draft, Record, damaged, entry_of, opened, seal
+from obverse.core.ledger import Terms
+from obverse.ledger.anchor import Anchor
+from obverse.ledger.base import now
+from obverse.ledger.chain import Draft, Record, damaged
+from obverse.ledger.rows import Rows
 from obverse.ledger.storage import APPLICATION_ID, BUSY_S, Database, Shape
-from obverse.ledger.verify import verify_store
+from obverse.ledger.stored import StoredLedger, onward
 
+T = TypeVar("T")
 SHAPE = Shape(
     application_id=APPLICATION_ID,
     base=(
@@ -36,74 +37,57 @@ SHAPE = Shape(
     code_unwritable="ledger_unwritable",
     code_damaged="ledger_damaged",
 )
-_AFTER_CLOSING = ("close", "moved", "acknowledge")
-_RECORDS_AFTER = "SELECT number, body, hash FROM entry WHERE number > ? ORDER BY number"
 
 
-def _onward(step: str) -> None:
-    """Steps are named so that tests can stop at each of them."""
+class SqliteRows:
+    """The rows of a ledger's file, within one transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def after(self, count: int) -> Iterable[tuple[Any, Any, Any]]:
+        return self._connection.execute("SELECT number, body, hash FROM entry WHERE number > ? ORDER BY number", (count,))
+
+    def hash_at(self, number: int) -> bytes | None:
+        row = self._connection.execute("SELECT hash FROM entry WHERE number = ?", (number,)).fetchone()
+        return None if row is None else row[0]
+
+    def content(self, table: str, number: int) -> bytes | None:
+        row = self._connection.execute(f"SELECT content FROM {table} WHERE number = ?", (number,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def contents(self, table: str) -> Iterable[tuple[Any, Any]]:
+        return self._connection.execute(f"SELECT number, content FROM {table}")
+
+    def insert(self, record: Record, draft: Draft) -> None:
+        self._connection.execute("INSERT INTO entry VALUES (?, ?, ?)", (record.number, record.body, record.hash))
+        if draft.answer is not None:
+            self._connection.execute("INSERT INTO answer VALUES (?, ?)", draft.answer)
+        if draft.note is not None:
+            self._connection.execute("INSERT INTO note VALUES (?, ?)", (record.number, draft.note))
+
+    def check_structure(self, place: str) -> None:
+        if self._connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+            raise damaged(place, "SQLite's own check of the file fails")
 
 
-class SqliteLedger(ChainLedger):
+class SqliteLedger(StoredLedger):
     def __init__(
         self,
         path: Path,
         anchor: Anchor,
         *,
         clock: Callable[[], str] = now,
-        step: Callable[[str], None] = _onward,
+        step: Callable[[str], None] = onward,
         busy_s: float = BUSY_S,
     ) -> None:
+        super().__init__(str(path), anchor, clock=clock, step=step)
         self.path = path
         self.database = Database(path, SHAPE, busy_s=busy_s)
-        self._anchor = anchor
-        self._clock = clock
-        self._step = step
-        self._held: Book | None = None
 
     def create(self, ledger_id: str, dataset: str, terms: Terms, budget: Budget) -> None:
-        """Write the opening record, unless there is one; several processes may try at once."""
         self.database.create()
-        opening = acts.open_ledger(ledger_id, dataset, terms, budget)
-        self._append("open", lambda book: opening if book.count == 0 else None)
-
-    def entries(self) -> Iterator[Entry]:
-        with self.database.reading() as connection:
-            return iter(list(opened(connection.execute(_RECORDS_AFTER, (0,)), 0, START, str(self.path))))
-
-    def note(self, number: int) -> str:
-        with self.database.reading() as connection:
-            row = connection.execute("SELECT content FROM note WHERE number = ?", (number,)).fetchone()
-        return "" if row is None else row[0][acts.SALT_BYTES :].decode()
-
-    def verify(self) -> Head:
-        """Check every record, total, stored answer and note, the file's own structure, and the anchor."""
-        anchored = self._anchor.read()
-        with self.database.reading() as connection:
-            book = verify_store(connection, str(self.path))
-            self._check_anchor(book, anchored)
-            return book.chain_head()
-
-    def book(self) -> Book:
-        """All that the file says, from its first record on, whether or not an anchor vouches for it."""
-        with self.database.reading() as connection:
-            return self._folded(connection, Book(str(self.path)))
-
-    def acknowledge(self, worst: Spent, why: str, reason: str, anchored: str) -> None:
-        """Charge the worst case, on the curator's word; at most once for one anchored head."""
-
-        def decide(book: Book) -> Draft | None:
-            if anchored and anchored in book.acknowledged:
-                return None
-            return acts.acknowledge(book, worst, why, reason, anchored)
-
-        self._append("acknowledge", decide)
-
-    def adopt(self) -> None:
-        """A file that was moved here goes on here: from now on a copy of it is a stranger elsewhere."""
-        if self._book().last != "moved":
-            return
-        self._append("adopt", lambda book: Draft("adopt", {}) if book.last == "moved" else None)
+        super().create(ledger_id, dataset, terms, budget)
 
     def close_for_move(self) -> None:
         """The last record of a ledger that goes on elsewhere."""
@@ -116,88 +100,14 @@ class SqliteLedger(ChainLedger):
         self.database.close()
         self._held = None
 
-    def _append(self, step: str, decide: Decide) -> tuple[Entry | None, Debit | None]:
-        with self.database.held():
-            self._step(f"{step}: begin")
-            with self.database.transaction() as connection:
-                book = self._current(connection)
-                if book.count == 0 and step != "open":
-                    raise damaged(str(self.path), "it has no opening record")
-                if step not in _AFTER_CLOSING:
-                    acts.still_open(book)
-                drafted = decide(book)
-                if drafted is None or isinstance(drafted, Debit):
-                    return None, drafted
-                record = seal(book.head, book.count + 1, drafted, self._clock())
-                self._step(f"{step}: decided")
-                _insert(connection, record, drafted)
-                self._step(f"{step}: written")
-            self._step(f"{step}: committed")
-            entry = entry_of(record.number, record.body, record.hash, str(self.path))
-            book.apply(entry)
-            self._write_anchor(book)
-            self._step(f"{step}: anchored")
-            return entry, None
+    def _alone(self) -> AbstractContextManager[None]:
+        return self.database.held()
 
-    def _write_anchor(self, book: Book) -> None:
-        try:
-            self._anchor.write(state_of(book))
-        except LedgerError as error:
-            error.charged = True
-            raise
+    @contextmanager
+    def _writing(self) -> Iterator[Rows]:
+        with self.database.transaction() as connection:
+            yield SqliteRows(connection)
 
-    def _book(self) -> Book:
+    def _read(self, action: Callable[[Rows], T]) -> T:
         with self.database.reading() as connection:
-            book = self._current(connection)
-        if book.count == 0:
-            raise damaged(str(self.path), "it has no opening record")
-        return book
-
-    def _answer(self, number: int) -> bytes | None:
-        with self.database.reading() as connection:
-            row = connection.execute("SELECT content FROM answer WHERE number = ?", (number,)).fetchone()
-        return None if row is None else bytes(row[0])
-
-    def _current(self, connection: sqlite3.Connection) -> Book:
-        """The Book with all records taken in, each checked once, and vouched for by the anchor.
-
-        The anchor is read first: it never runs ahead of the file, and a record added meanwhile cannot look missing.
-        """
-        anchored = self._anchor.read()
-        book, self._held = self._held, None  # a fold that fails half way is thrown away
-        again = book is not None and book.count > 0 and _hash_at(connection, book.count) != book.head
-        if book is None or again:
-            book = Book(str(self.path))
-        self._folded(connection, book)
-        self._check_anchor(book, anchored)
-        if again and anchored is None:
-            raise rolled_back(str(self.path), "records that this process has seen are gone")
-        self._held = book
-        return book
-
-    def _folded(self, connection: sqlite3.Connection, book: Book) -> Book:
-        rows = connection.execute(_RECORDS_AFTER, (book.count,))
-        for entry in opened(rows, book.count, book.head, str(self.path)):
-            book.apply(entry)
-        return book
-
-    def _check_anchor(self, book: Book, anchored: Anchored | None) -> None:
-        if anchored is None or (anchored.count == 0 and book.count == 0):
-            return
-        if anchored.ledger_id != book.ledger_id:
-            raise rolled_back(str(self.path), "it is another ledger than the one last seen here")
-        if anchored.count > book.count or (anchored.count and book.hashes[anchored.count - 1] != anchored.head):
-            raise rolled_back(str(self.path), f"record {anchored.count} was seen here, and is missing or another one")
-
-
-def _insert(connection: sqlite3.Connection, record: Record, draft: Draft) -> None:
-    connection.execute("INSERT INTO entry VALUES (?, ?, ?)", (record.number, record.body, record.hash))
-    if draft.answer is not None:
-        connection.execute("INSERT INTO answer VALUES (?, ?)", draft.answer)
-    if draft.note is not None:
-        connection.execute("INSERT INTO note VALUES (?, ?)", (record.number, draft.note))
-
-
-def _hash_at(connection: sqlite3.Connection, number: int) -> bytes | None:
-    row = connection.execute("SELECT hash FROM entry WHERE number = ?", (number,)).fetchone()
-    return None if row is None else row[0]
+            return action(SqliteRows(connection))

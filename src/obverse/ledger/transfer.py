@@ -16,19 +16,39 @@ from obverse.core.ledger import Entry, Head
 from obverse.ledger.anchor import NoAnchor
 from obverse.ledger.chain import START, damaged
 from obverse.ledger.codec import canonical
-from obverse.ledger.sqlite import SHAPE, SqliteLedger
-from obverse.ledger.storage import BUSY_S, translated, upgrade
+from obverse.ledger.sqlite import SHAPE, SqliteLedger, SqliteRows
+from obverse.ledger.storage import BUSY_S, Database, translated, upgrade
+from obverse.ledger.stored import StoredLedger
 from obverse.ledger.verify import verify_store
 
 EXPORT_VERSION = 1
+TABLES = {"entry": 3, "answer": 2, "note": 2}  # with the number of their columns
 
 
-def backup(ledger: SqliteLedger, target: Path) -> Head:
+def backup(ledger: StoredLedger, target: Path) -> Head:
     """A copy in one file, taken while others may write, and verified."""
     _absent(target)
-    with ledger.database.connection() as source:
-        _copy(source, target)
+    if isinstance(ledger, SqliteLedger):
+        with ledger.database.connection() as source:
+            _copy(source, target)
+    else:
+        _write_rows(ledger, target)
     return verify_file(target)
+
+
+def _write_rows(ledger: StoredLedger, target: Path) -> None:
+    """The rows of a ledger that lies in no file, as the file of one that does."""
+    tables = ledger.rows()
+    database = Database(target, SHAPE)
+    database.create()
+    try:
+        with database.transaction() as connection:
+            for table, rows in tables.items():
+                connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * TABLES[table])})", rows)
+        with database.connection() as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")
+    finally:
+        database.close()
 
 
 def restore(copy: Path, ledger_path: Path) -> Head:
@@ -69,10 +89,10 @@ def verify_file(path: Path) -> Head:
         with closing(_read_only(path)) as source:
             source.backup(copy)
         upgrade(copy, SHAPE, path)
-        return verify_store(copy, str(path)).chain_head()
+        return verify_store(SqliteRows(copy), str(path)).chain_head()
 
 
-def export(ledger: SqliteLedger, target: Path) -> Head:
+def export(ledger: StoredLedger, target: Path) -> Head:
     """Every record as one line of JSON, for the owner: notes (the questions' text) are beside the records."""
     _absent(target)
     head = Head(0, START.hex())

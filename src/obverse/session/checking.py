@@ -18,7 +18,9 @@ from obverse.core.numbers import plain
 from obverse.core.types import Type
 from obverse.ledger.acts import still_open
 from obverse.ledger.home import Home, default_home
-from obverse.ledger.register import Opened, changed, open_dataset
+from obverse.ledger.opened import Opened
+from obverse.ledger.register import changed, open_dataset
+from obverse.ledger.shared import known_there
 from obverse.session.claims import belief_words, budget_words
 from obverse.session.curator import ledger_known
 from obverse.session.opening import claimed, is_fit, load_project, unfit
@@ -113,7 +115,8 @@ def _ledger(catalog: Catalog) -> Iterator[Finding]:
         return
     try:
         claim = claimed(catalog)
-        if ledger_known(home, catalog) is None and not claim.path.exists():
+        there = claim.path.exists() if claim.server is None else known_there(home, claim.server, claim.sources)
+        if ledger_known(home, catalog) is None and not there:
             yield Finding("ok", "ledger", "none yet; the first question makes it, and fixes unit, neighbours and accounting")
             return
         opened = open_dataset(home, claim)

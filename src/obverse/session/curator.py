@@ -19,8 +19,12 @@ from obverse.core.ledger import Head
 from obverse.core.numbers import exact
 from obverse.ledger import transfer
 from obverse.ledger.acknowledge import acknowledge
+from obverse.ledger.datasets import IN_POSTGRES
 from obverse.ledger.home import Home, default_home
-from obverse.ledger.register import Opened, open_dataset, publish
+from obverse.ledger.opened import Opened
+from obverse.ledger.register import open_dataset, publish
+from obverse.ledger.sqlite import SqliteLedger
+from obverse.ledger.take_in import take_in
 from obverse.session.opening import claimed, located, sources_of
 
 NAME_MAX = 128
@@ -30,7 +34,7 @@ NAME_MAX = 128
 class Kept:
     """A ledger after a curator's act: where it lies, and how far it has come."""
 
-    path: Path
+    place: str
     head: Head
 
 
@@ -140,13 +144,13 @@ def _replace(file: Path, content: bytes) -> None:
 
 def ledger_head(project: Path) -> Kept:
     with opened_ledger(project) as (_, _, opened):
-        return Kept(opened.ledger.path, opened.ledger.head())
+        return Kept(opened.ledger.place, opened.ledger.head())
 
 
 def verify_ledger(project: Path) -> Kept:
     """Check every record, total, answer and note, and the anchor outside the project."""
     with opened_ledger(project) as (_, _, opened):
-        return Kept(opened.ledger.path, opened.ledger.verify())
+        return Kept(opened.ledger.place, opened.ledger.verify())
 
 
 def verify_copy(file: Path) -> Kept:
@@ -155,9 +159,9 @@ def verify_copy(file: Path) -> Kept:
         with open(file, "rb") as opening:
             exported = opening.read(1) == b"{"
         if not exported:
-            return Kept(file, transfer.verify_file(file))
+            return Kept(str(file), transfer.verify_file(file))
         with open(file, encoding="ascii") as lines:
-            return Kept(file, transfer.verify_export(lines))
+            return Kept(str(file), transfer.verify_export(lines))
     except OSError as error:
         raise Refused("no_such_file", f"cannot be read: {error.strerror}", place=str(file)) from None
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -167,18 +171,18 @@ def verify_copy(file: Path) -> Kept:
 
 def export_ledger(project: Path, target: Path) -> Kept:
     with opened_ledger(project) as (_, _, opened):
-        return Kept(target, transfer.export(opened.ledger, target))
+        return Kept(str(target), transfer.export(opened.ledger, target))
 
 
 def backup_ledger(project: Path, target: Path) -> Kept:
     with opened_ledger(project) as (_, _, opened):
-        return Kept(target, transfer.backup(opened.ledger, target))
+        return Kept(str(target), transfer.backup(opened.ledger, target))
 
 
 def move_ledger(project: Path, target: Path) -> Kept:
     """Close the ledger here for good; the copy goes on elsewhere."""
     with opened_ledger(project) as (_, _, opened):
-        return Kept(target, transfer.move(opened.ledger, target))
+        return Kept(str(target), transfer.move(_in_a_file(opened), target))
 
 
 def restore_ledger(project: Path, copy: Path) -> tuple[Kept, LedgerError | None]:
@@ -187,9 +191,14 @@ def restore_ledger(project: Path, copy: Path) -> tuple[Kept, LedgerError | None]
     home = Home(default_home())
     try:
         claim = claimed(catalog)
+        if claim.server is not None:
+            take_in(home, claim, claim.server, copy)
+            return ledger_head(project), None
         path = ledger_known(home, catalog) or claim.path
+        if path == IN_POSTGRES:
+            raise _in_a_server("restored")
         path.parent.mkdir(parents=True, exist_ok=True)
-        kept = Kept(path, transfer.restore(copy, path))
+        kept = Kept(str(path), transfer.restore(copy, path))
         try:
             open_dataset(home, claim).ledger.close()
         except LedgerError as error:
@@ -208,11 +217,26 @@ def acknowledge_ledger(project: Path, reason: str) -> Kept:
     try:
         opened = acknowledge(home, claimed(catalog), reason.strip())
         try:
-            return Kept(opened.ledger.path, opened.ledger.head())
+            return Kept(opened.ledger.place, opened.ledger.head())
         finally:
             opened.ledger.close()
     finally:
         home.close()
+
+
+def _in_a_file(opened: Opened) -> SqliteLedger:
+    if not isinstance(opened.ledger, SqliteLedger):
+        raise _in_a_server("moved")
+    return opened.ledger
+
+
+def _in_a_server(done: str) -> Refused:
+    return Refused(
+        "ledger_in_server",
+        f"a ledger in PostgreSQL is not {done} as a file.",
+        why="other machines use it too, and the server has means of its own.",
+        fix="Use the server's backup, restore and replication; then run: obverse ledger verify, on each machine.",
+    )
 
 
 def ledger_known(home: Home, catalog: Catalog) -> Path | None:

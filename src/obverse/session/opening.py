@@ -21,7 +21,8 @@ from obverse.core.types import Value
 from obverse.core.units import KeyPath
 from obverse.engines import ENGINES
 from obverse.ledger.home import Home, default_home
-from obverse.ledger.register import Claimed, Opened, open_dataset, private_here
+from obverse.ledger.opened import Claimed, Opened
+from obverse.ledger.register import open_dataset, private_here
 from obverse.ledger.sources import FileSource, NamedSource, ObjectSource, ServerSource, Source
 from obverse.plan.dialects import DIALECTS
 from obverse.plan.print import enforced
@@ -93,7 +94,7 @@ def claimed(catalog: Catalog) -> Claimed:
     assert catalog.unit is not None
     unit = catalog.unit.table if catalog.unit.key is None else f"{catalog.unit.table}.{catalog.unit.key}"
     terms = Terms(catalog.accounting, catalog.neighbours, unit)
-    return Claimed(sources_of(catalog), catalog.ledger, terms, catalog.budget)
+    return Claimed(sources_of(catalog), catalog.ledger, terms, catalog.budget, catalog.ledger_server)
 
 
 def sources_of(catalog: Catalog) -> tuple[Source, ...]:
@@ -153,7 +154,7 @@ def check_sources(project: Project, home: Home) -> None:
         if table.public:
             place: Source = ServerSource(table.name, table.source.place, "")
             source = place if path is None else FileSource(table.name, path)
-            if table.source.kind != "object" and private_here(home, (source,)):
+            if table.source.kind != "object" and private_here(home, (source,), catalog.ledger_server):
                 raise public_private(table)
             continue
         probe = functools.partial(is_fit, project, table)

@@ -23,7 +23,7 @@ from obverse.core.ledger import Ledger, Receipt, Scope
 from obverse.core.loss import Composed, Loss
 from obverse.core.rng import Rng
 from obverse.ledger.home import Home
-from obverse.ledger.register import Opened, version_now
+from obverse.ledger.opened import Opened, version_now
 from obverse.plan.answer import Answer, ColumnInfo, Price, Remaining
 from obverse.plan.explain import plan_text
 from obverse.plan.finish import Finished
@@ -294,7 +294,7 @@ def _session(loaded: Project, home: Home, opened: Opened, analyst: str, purpose:
         opened.ledger,
         analyst=analyst,
         purpose=purpose,
-        version=lambda: version_now(home, opened),
+        version=lambda: version_now(opened),
         dataset=opened.dataset.id,
         close=close,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -11,13 +12,15 @@ import pytest
 from hypothesis import settings
 
 from obverse.accounting.budget import cap_of
-from obverse.catalog.model import Budget
+from obverse.catalog.model import Budget, Server
 from obverse.core.ledger import Accounting, Cap, Caps, Fingerprint, Ledger, Receipt, Scope, Stored, Terms
 from obverse.core.loss import ApproxLoss, Loss, PureLoss
 from obverse.core.units import Neighbours
 from obverse.ledger.home import Home
-from obverse.ledger.register import Claimed, Opened, open_dataset
-from obverse.ledger.sources import FileSource, Source
+from obverse.ledger.opened import Claimed, Opened
+from obverse.ledger.register import open_dataset
+from obverse.ledger.sources import FileSource, NamedSource, Source
+from tests.servers import postgres_address
 
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
@@ -29,6 +32,7 @@ BUDGET = Budget(Fraction(1), Fraction(1, 10**6))
 class World:
     root: Path
     home: Home
+    server: Server | None = None
     opened: list[Opened] = field(default_factory=list)
 
     def file(self, name: str, content: str = "person,age\n1,42\n") -> Path:
@@ -48,7 +52,8 @@ class World:
     ) -> Claimed:
         files = tuple(FileSource(f"table{n}", path) for n, path in enumerate(paths))
         terms = Terms(accounting, Neighbours.ADD_REMOVE, unit)
-        return Claimed(sources or files, self.root / project / "ledger.db", terms, budget)
+        named = () if self.server is None else (NamedSource(str(self.root)),)
+        return Claimed((*(sources or files), *named), self.root / project / "ledger.db", terms, budget, self.server)
 
     def open(self, claimed: Claimed, home: Home | None = None) -> Opened:
         opened = open_dataset(home or self.home, claimed, clock=lambda: "2026-11-15T00:00:00Z")
@@ -67,6 +72,40 @@ def world(tmp_path, monkeypatch):
     made = World(tmp_path, Home(tmp_path / "home"))
     yield made
     made.close()
+
+
+@pytest.fixture
+def database(world, monkeypatch) -> str:
+    """The world's ledgers lie in PostgreSQL; the address of the database."""
+    address = postgres_address()
+    monkeypatch.setenv("OBVERSE_TEST_LEDGER", address)
+    world.server = Server(dsn_env="OBVERSE_TEST_LEDGER")
+    return address
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def stored(request, world) -> str:
+    """Run a test once for each store that is kept."""
+    if request.param == "postgres":
+        request.getfixturevalue("database")
+    return request.param
+
+
+@pytest.fixture
+def in_child() -> Callable[[Callable[[], bool]], int]:
+    """Runs an action in a forked child; the child's exit status, 0 when the action is true."""
+
+    def run(action: Callable[[], bool]) -> int:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                status = 0 if action() else 2
+            finally:
+                os._exit(status)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    return run
 
 
 @pytest.fixture

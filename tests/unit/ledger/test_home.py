@@ -68,7 +68,7 @@ def test_a_registry_exchanged_under_a_running_process_stops_it(world, ask):
 def test_a_debit_that_could_not_be_anchored_is_not_answered_and_says_that_it_was_charged(world, ask, monkeypatch):
     ledger = world.open(world.claimed("one", world.file("people.csv"))).ledger
 
-    def full(self, state):
+    def full(self, state, heads):
         raise LedgerError("no_home", "the disk is full")
 
     monkeypatch.setattr(home_module.HomeAnchor, "write", full)

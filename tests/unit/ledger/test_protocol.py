@@ -1,4 +1,4 @@
-"""The promises of core's Ledger, held by the ledger in memory and by the one on disk alike."""
+"""The promises of core's Ledger, held by the ledger in memory, the one on disk and the one in PostgreSQL alike."""
 
 from fractions import Fraction
 
@@ -16,10 +16,12 @@ from obverse.ledger.memory import MemoryLedger
 TERMS = Terms("pure", Neighbours.ADD_REMOVE, "person")
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def ledger(request, world):
     if request.param == "memory":
         return MemoryLedger("data", TERMS, Budget(Fraction(1), Fraction(1, 10**6)))
+    if request.param == "postgres":
+        request.getfixturevalue("database")
     return world.open(world.claimed("one", world.file("people.csv"))).ledger
 
 

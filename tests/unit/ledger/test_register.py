@@ -12,7 +12,8 @@ from obverse.core.errors import BudgetExceeded, LedgerError
 from obverse.core.ledger import Caps, Stored
 from obverse.ledger import sources
 from obverse.ledger.home import Home
-from obverse.ledger.register import changed, open_dataset, publish, version_now
+from obverse.ledger.opened import version_now
+from obverse.ledger.register import changed, open_dataset, publish
 from obverse.ledger.sources import FileSource, ObjectSource
 
 
@@ -200,7 +201,7 @@ def test_the_version_advances_only_by_publishing(world):
     assert changed(world.home, opened, source) == ("people",)
     version = publish(world.home, opened, source)
     assert version != opened.dataset.version
-    assert version_now(world.home, opened) == version
+    assert version_now(opened) == version
     assert world.open(world.claimed("one", path)).dataset.version == version
     assert changed(world.home, opened, source) == ()
 

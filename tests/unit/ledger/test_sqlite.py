@@ -3,16 +3,14 @@
 import os
 import sqlite3
 import tempfile
-import threading
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from obverse.accounting.budget import cap_of
 from obverse.catalog.model import Budget
-from obverse.core.errors import BudgetExceeded, LedgerError
-from obverse.core.ledger import Cap, Caps, Fingerprint, Receipt, Scope, Spent, Stored, Terms
+from obverse.core.errors import LedgerError
+from obverse.core.ledger import Cap, Caps, Fingerprint, Receipt, Scope, Stored, Terms
 from obverse.core.loss import PureLoss
 from obverse.core.units import Neighbours
 from obverse.ledger import book, storage
@@ -46,84 +44,11 @@ def debit(ledger: SqliteLedger, plan: str = "plan", note: str = "") -> Receipt |
     return ledger.reserve(Scope("data"), tenth, Fingerprint(plan), key="", caps=CAPS, note=note)
 
 
-def in_child(action) -> int:
-    """Exit status of a forked child that runs the action: 0 when it returns true."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            status = 0 if action() else 2
-        finally:
-            os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-def test_everything_is_there_again_after_reopening(world, ask):
-    claimed = world.claimed("one", world.file("people.csv"))
-    first = world.open(claimed)
-    receipt = ask(first.ledger, "plan", key="k", answer=b"bytes", note="SELECT 1")
-    head = first.ledger.head()
-    first.ledger.close()
-    again = world.open(claimed)
-    assert again.dataset == first.dataset
-    assert again.ledger.head() == head == again.ledger.verify()
-    assert again.ledger.spent() == Spent("pure", Fraction(1, 10))
-    assert ask(again.ledger, "plan", key="k") == Stored(b"bytes", receipt)
-    assert again.ledger.note(receipt.number) == "SELECT 1"
-
-
 def test_the_file_is_written_through_to_disk_and_private_to_its_owner(ledger):
     with ledger.database.connection() as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
     assert ledger.path.stat().st_mode & 0o077 == 0
-
-
-def test_two_processes_worth_of_ledgers_see_each_others_debits(world, ask):
-    claimed = world.claimed("one", world.file("people.csv"))
-    left, right = world.open(claimed).ledger, world.open(claimed).ledger
-    for n in range(5):
-        ask(left, f"left {n}")
-        ask(right, f"right {n}")
-    assert left.head() == right.head()
-    with pytest.raises(BudgetExceeded):
-        ask(left, "one more")
-
-
-def test_a_cap_lowered_by_one_process_binds_the_debits_of_another(world, ask):
-    claimed = world.claimed("one", world.file("people.csv"))
-    owner, service = world.open(claimed).ledger, world.open(claimed).ledger
-    ask(service, "before", "0.4")
-    owner.lower(Budget(Fraction(1, 2), Fraction(0)), "second thoughts")
-    with pytest.raises(BudgetExceeded):
-        ask(service, "after", "0.2", caps=Caps(cap_of(Budget(Fraction(1)), "pure")))
-
-
-def test_fifty_threads_on_one_ledger_spend_exactly_the_budget(ledger, ask):
-    won = []
-
-    def one(n):
-        try:
-            ask(ledger, f"plan {n}")
-            won.append(n)
-        except BudgetExceeded:
-            pass
-
-    threads = [threading.Thread(target=one, args=(n,)) for n in range(50)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(won) == 10
-    assert ledger.verify() == ledger.head()
-
-
-def test_a_forked_child_goes_on_with_a_connection_of_its_own(world, ledger, ask):
-    ask(ledger, "before")
-    assert in_child(lambda: isinstance(ask(ledger, "in the child"), Receipt)) == 0
-    ask(ledger, "after")
-    assert ledger.spent().amount == Fraction(3, 10)
-    assert ledger.verify() == ledger.head()
 
 
 def test_records_cannot_be_changed_or_deleted_through_sql(ledger, ask):
@@ -209,7 +134,7 @@ def test_a_failure_to_store_the_answer_says_that_it_was_charged(tmp_path, monkey
     assert caught.value.charged
 
 
-def test_a_read_only_ledger_refuses_every_debit():
+def test_a_read_only_ledger_refuses_every_debit(in_child):
     """Run as a user who may only read; root is let through everywhere."""
     folder = Path(tempfile.mkdtemp(prefix="obverse-read-only-"))
     ledger = made(folder / "ledger.db")
