@@ -16,7 +16,7 @@ from obverse.plan.dialects import DIALECTS
 from obverse.plan.functions import BY_NAME, FUNCTIONS
 from obverse.plan.functions.base import Function
 from obverse.testing.check_function import Run, check_function
-from tests.servers import spark_session
+from tests.servers import postgres_address, spark_session
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +38,24 @@ def test_a_function_is_total_within_its_facts_and_equal_to_its_reference(functio
     assert tried.rows >= 70
 
 
+@pytest.fixture(scope="module")
+def run_postgres() -> Iterator[Run]:
+    address = postgres_address()
+    import psycopg
+
+    from obverse.engines.postgres_address import settled
+
+    with psycopg.connect(address) as connection:
+        settled(connection)
+        yield lambda sql: connection.execute(sql).fetchall()
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.name)
+def test_a_function_means_the_same_on_postgres(function: Function, run_postgres: Run) -> None:
+    tried = check_function(function, run_postgres, DIALECTS["postgres"])
+    assert tried.rows >= 70
+
+
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.name)
 def test_a_function_means_the_same_on_spark(function: Function, run_spark: Run) -> None:
     tried = check_function(function, run_spark, DIALECTS["spark"], combinations=16)
@@ -53,6 +71,13 @@ def test_names_are_unique() -> None:
 def test_functions_on_ten_times_as_many_arguments(seed: int, run: Run) -> None:
     for function in FUNCTIONS:
         check_function(function, run, DIALECTS["duckdb"], seed=seed, combinations=120)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_functions_on_ten_times_as_many_arguments_on_postgres(seed: int, run_postgres: Run) -> None:
+    for function in FUNCTIONS:
+        check_function(function, run_postgres, DIALECTS["postgres"], seed=seed, combinations=120)
 
 
 @pytest.mark.soak
