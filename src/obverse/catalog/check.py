@@ -26,6 +26,7 @@ def catalog_problems(catalog: Catalog, place: Place = dotted) -> Iterator[Catalo
         yield from _size(table, catalog, place)
         yield from _unit_types(table, catalog, place)
         yield from _values_from(table, catalog, place)
+        yield from _partition(table, catalog, place)
     yield from _prices(catalog, place)
     yield from _purposes(catalog, place)
 
@@ -120,6 +121,29 @@ def _values_from(table: Table, catalog: Catalog, place: Place) -> Iterator[Catal
             message = f"{column.values_from[0]!r} is {state}, so its values are not public"
             fix = f"Name a column of a public table. {suggestion(column.values_from[0], public)}"
             yield CatalogError("bad_values", message, fix=fix, place=where)
+
+
+def _partition(table: Table, catalog: Catalog, place: Place) -> Iterator[CatalogError]:
+    """Partitions have budgets of their own only where each unit lies in one of them."""
+    if table.partition is None or catalog.unit is None or table.unit is None:
+        return
+    where = place(("tables", table.name, "partition"))
+    column = table.columns.get(table.partition.column)
+    counted = column is not None and column.type in (Type.INTEGER, Type.DATE) and isinstance(column.bounds, Interval)
+    if not counted:
+        message = "the partition column is no declared integer or date with bounds"
+        fix = f'Declare {table.partition.column} = {{ type = "date", bounds = ["2024-01-01", "2034-12-31"] }}.'
+        yield CatalogError("bad_partition", message, fix=fix, place=where)
+    elif catalog.unit.neighbours is not Neighbours.ADD_REMOVE:
+        why = "Who replaces another may come in another partition, so that two of them change."
+        yield CatalogError("bad_partition", "partitions are for add-remove", why=why, fix="Remove `neighbours`.", place=where)
+    elif sum(not other.public for other in catalog.tables.values()) > 1 or table.unit.steps:
+        why = "A unit may have rows of other tables beside those of its partition."
+        fix = "Make a project with this private table alone, whose unit is one of its own columns."
+        yield CatalogError("bad_partition", "a partitioned table is the only private one", why=why, fix=fix, place=where)
+    elif table.partition.counts == "each" and table.row_is_unit:
+        message = "a row is in one partition as it is"
+        yield CatalogError("bad_partition", message, fix='Write counts = "first".', place=where)
 
 
 def _prices(catalog: Catalog, place: Place) -> Iterator[CatalogError]:

@@ -18,7 +18,9 @@ def protected(tables: Mapping[str, Table], neighbours: Neighbours) -> PrivacyUni
     if not paths:
         return None
     table, key = end(paths[0])
-    return PrivacyUnit(table, key, tuple(sorted(paths, key=lambda path: path.table)), neighbours)
+    grown = {t.partition.counts: t.partition.column for t in tables.values() if t.partition is not None}
+    ordered = tuple(sorted(paths, key=lambda path: path.table))
+    return PrivacyUnit(table, key, ordered, neighbours, grown.get("first", ""), grown.get("each", ""))
 
 
 def end(path: KeyPath) -> tuple[str, str | None]:

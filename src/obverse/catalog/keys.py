@@ -160,12 +160,20 @@ COLUMN = Section(
         Key("hidden", Flag(), "true: no question may use the column."),
     )
 )
+PARTITION = Section(
+    (
+        Key("column", Text(), "The column by which rows come in: a day, the number of a wave.", required=True),
+        Key("counts", Text(("first", "each")), "first: a unit counts in its first partition only. each: the protected unit "
+            "is somebody's part of one partition.", required=True),
+    )
+)  # fmt: skip
 TABLE = Section(
     (
         Key("source", Text(), "A .csv or .parquet file, file.duckdb:table, or python (an object).", required=True),
         Key("unit", Text(), "Who is protected: row, a key column, or a path such as person_id -> people.person_id."),
         Key("size", Whole(2**40), "The public number of units; only under replace."),
         Key("limits", WordOrSection("auto", LIMITS), "What one unit may contribute at most; auto learns it privately."),
+        Key("partition", PARTITION, "Growing data: each partition has the whole budget, once it is published."),
         Key("public", Flag(), "true: nobody in this table is protected; questions over it alone are exact and free."),
         Key("delimiter", Text(), "CSV: the character between fields; a comma (a tab for .tsv) unless told."),
         Key("header", Flag(), "CSV: whether the first line names the columns; else they are column0, column1, ..."),

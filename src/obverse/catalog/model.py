@@ -62,6 +62,18 @@ AUTO: Literal["auto"] = "auto"
 
 
 @dataclass(frozen=True, slots=True)
+class Partition:
+    """A column by whose values rows come in, one value after the other.
+
+    first: a unit counts in its first partition only. each: the unit is somebody's part of one partition.
+    """
+
+    column: str
+    counts: Literal["first", "each"]
+    through: int | None = None  # the last published partition, as the ledger remembers it
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """One declared table. `unit` is None exactly when the table is public."""
 
@@ -71,6 +83,7 @@ class Table:
     unit: KeyPath | None
     limits: Limits | Literal["auto"] | None = None  # None: one row per unit, enforced
     size: int | None = None  # declared public number of units, under replace
+    partition: Partition | None = None
 
     @property
     def public(self) -> bool:
@@ -134,8 +147,12 @@ class Catalog:
     def fingerprint(self) -> str:
         """A hash of every declared fact that an answer depends on; not of budgets, analysts or the place on disk."""
         facts = [
-            repr((t.name, t.unit, t.limits, t.size, [t.columns[c] for c in sorted(t.columns)]))
+            repr((t.name, t.unit, t.limits, t.size, *_grown(t), [t.columns[c] for c in sorted(t.columns)]))
             for t in sorted(self.tables.values(), key=lambda t: t.name)
         ]
         text = "\n".join([repr(self.unit), self.accounting, *facts])
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _grown(table: Table) -> tuple[Partition, ...]:
+    return () if table.partition is None else (table.partition,)

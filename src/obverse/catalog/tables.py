@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from obverse.catalog.columns import column
 from obverse.catalog.locate import Document, KeyParts
-from obverse.catalog.model import AUTO, Limits, Source, Table
+from obverse.catalog.model import AUTO, Limits, Partition, Source, Table
 from obverse.core.numbers import exact
 from obverse.core.units import KeyPath
 
@@ -22,7 +22,7 @@ def table(name: str, raw: dict[str, Any], root: Path, document: Document, engine
     """The table as declared; its keys and their kinds were checked before."""
     path = ("tables", name)
     public = raw.get("public", False)
-    for key in ("unit", "limits", "size"):
+    for key in ("unit", "limits", "size", "partition"):
         if public and key in raw:
             why = "Nobody is protected in a public table."
             fix = f"Remove {key!r} or public = true."
@@ -39,6 +39,7 @@ def table(name: str, raw: dict[str, Any], root: Path, document: Document, engine
         unit=None if public else unit_path(name, raw["unit"], (*path, "unit"), document),
         limits=_limits(raw.get("limits")),
         size=raw.get("size"),
+        partition=Partition(**raw["partition"]) if "partition" in raw else None,
     )
 
 

@@ -31,6 +31,23 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class Partitions:
+    """A range of partitions of growing data, both ends in it; days are counted from 1970-01-01."""
+
+    first: int
+    last: int
+
+    def __post_init__(self) -> None:
+        invariant(self.first <= self.last, "a range of partitions is not empty")
+
+    def __len__(self) -> int:
+        return self.last - self.first + 1
+
+    def joined(self, other: Partitions) -> Partitions:
+        return Partitions(min(self.first, other.first), max(self.last, other.last))
+
+
+@dataclass(frozen=True, slots=True)
 class Terms:
     """What every loss of one ledger is a statement about; fixed when the ledger is made, so that losses add up.
 
@@ -128,12 +145,14 @@ class Ledger(Protocol):
         question: str = "",
         note: str = "",
         about: Mapping[str, str] | None = None,
+        partitions: Partitions | None = None,
     ) -> Receipt | Stored:
         """Check every cap and append the debit, in one atomic and durable step, or raise BudgetExceeded.
 
         key:      the request's id ("": none); repeated by the same analyst it gives the stored bytes, without a debit.
         question: what the key is bound to; the plan's fingerprint when empty.
         note:     kept for the owner only. about: public facts, sealed into the record.
+        partitions: those of growing data that it touches; None: all of the data.
         """
         ...
 
@@ -141,8 +160,14 @@ class Ledger(Protocol):
         """Store what will be sent, durably, before it leaves."""
         ...
 
-    def spent(self, *, analyst: str | None = None, purpose: str | None = None) -> Spent:
-        """Counted loss so far; None means of all of them together."""
+    def spent(
+        self, *, analyst: str | None = None, purpose: str | None = None, partitions: Partitions | None = None
+    ) -> Spent:
+        """Counted loss so far, at most, about any one unit; None means of all analysts, purposes or partitions."""
+        ...
+
+    def person(self) -> Spent:
+        """The loss about somebody who is in every partition that was asked of, over all of them."""
         ...
 
     def at_once(self) -> AbstractContextManager[None]:

@@ -37,9 +37,14 @@ class PrivacyUnit:
     key: str | None
     paths: tuple[KeyPath, ...]
     neighbours: Neighbours
+    first: str = ""  # the partition column, where a unit counts in its first partition only
+    each: str = ""  # the partition column, where the unit is one's part of a partition
 
     @property
     def words(self) -> str:
         if self.key is None:
             return f"one row of {self.table}"
-        return f"one {self.table}.{self.key}, with all rows that belong to it"
+        if self.each:
+            return f"one {self.table}.{self.key} in one {self.each}, with all rows that belong to both"
+        counted = f", counted in its first {self.first} only" if self.first else ""
+        return f"one {self.table}.{self.key}, with all rows that belong to it{counted}"

@@ -14,7 +14,7 @@ from typing import Any
 from obverse.accounting.budget import count, fits, remaining, tighter, words, words_left
 from obverse.catalog.model import Budget
 from obverse.core.errors import BudgetExceeded, Failed, LedgerError, ObverseError, Refused
-from obverse.core.ledger import Cap, Caps, Receipt, Scope, Spent, Terms
+from obverse.core.ledger import Cap, Caps, Partitions, Receipt, Scope, Spent, Terms
 from obverse.core.loss import Loss
 from obverse.ledger.book import Book, Debit
 from obverse.ledger.chain import Draft
@@ -36,6 +36,7 @@ class Request:
     question: str
     note: str
     about: Mapping[str, str]
+    partitions: Partitions | None = None
 
 
 def open_ledger(ledger_id: str, dataset: str, terms: Terms, budget: Budget) -> Draft:
@@ -74,7 +75,8 @@ def reserve(book: Book, request: Request) -> Draft | Debit:
         "loss": encode(request.loss).decode(),
         "note": hashlib.sha256(note).hexdigest() if note else "",
         "about": dict(request.about),
-        **_counted(charge, book.spent().plus(charge)),
+        **_counted(charge, book.after(charge, request.partitions)),
+        **({"partitions": [request.partitions.first, request.partitions.last]} if request.partitions is not None else {}),
     }
     return Draft("charge", fields, note=note)
 
@@ -115,8 +117,20 @@ def lower(book: Book, budget: Budget, reason: str) -> Draft:
 
 def acknowledge(book: Book, worst: Spent, why: str, reason: str, anchored: str) -> Draft:
     """Charge what the ledger does not know of, on the curator's word."""
-    fields = {"why": why, "reason": reason, "anchored": anchored, **_counted(worst, book.spent().plus(worst))}
+    fields = {"why": why, "reason": reason, "anchored": anchored, **_counted(worst, book.after(worst, None))}
     return Draft("acknowledge", fields)
+
+
+def version(book: Book, version: str, through: int | None) -> Draft:
+    """A new version of the data. Partitions are published in their order, so that none gets rows once it was asked of."""
+    if through is not None and book.through is not None and through < book.through:
+        raise Refused(
+            "bad_parameter",
+            "a later partition was published before",
+            why="rows are only added to partitions that come after all published ones",
+            fix="Name the last partition that the data holds now.",
+        )
+    return Draft("version", {"version": version, **({"through": through} if through is not None else {})})
 
 
 def still_open(book: Book) -> None:
@@ -131,12 +145,12 @@ def still_open(book: Book) -> None:
 
 
 def _caps(book: Book, request: Request) -> Iterator[tuple[str, Cap, Spent]]:
-    scope, caps = request.scope, request.caps
-    yield "the dataset's budget", tighter(book.cap, caps.project), book.spent()
+    scope, caps, where = request.scope, request.caps, request.partitions
+    yield "the dataset's budget", tighter(book.cap, caps.project), book.spent(partitions=where)
     if caps.analyst is not None:
-        yield f"the budget of analyst '{scope.analyst}'", caps.analyst, book.spent(analyst=scope.analyst)
+        yield f"the budget of analyst '{scope.analyst}'", caps.analyst, book.spent(analyst=scope.analyst, partitions=where)
     if caps.purpose is not None:
-        yield f"the budget of purpose '{scope.purpose}'", caps.purpose, book.spent(purpose=scope.purpose)
+        yield f"the budget of purpose '{scope.purpose}'", caps.purpose, book.spent(purpose=scope.purpose, partitions=where)
 
 
 def _earlier_debit(book: Book, request: Request) -> Debit | None:

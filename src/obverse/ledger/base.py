@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from obverse.catalog.model import Budget
 from obverse.core.errors import LedgerError
-from obverse.core.ledger import Cap, Caps, Entry, Fingerprint, Head, Receipt, Scope, Spent, Stored, Terms
+from obverse.core.ledger import Cap, Caps, Entry, Fingerprint, Head, Partitions, Receipt, Scope, Spent, Stored, Terms
 from obverse.core.loss import Loss
 from obverse.ledger import acts
 from obverse.ledger.book import Book, Debit
@@ -60,8 +60,9 @@ class ChainLedger(ABC):
         question: str = "",
         note: str = "",
         about: Mapping[str, str] | None = None,
+        partitions: Partitions | None = None,
     ) -> Receipt | Stored:
-        request = acts.Request(scope, loss, plan, key, caps, question, note, about or {})
+        request = acts.Request(scope, loss, plan, key, caps, question, note, about or {}, partitions)
         entry, earlier = self._append("reserve", lambda book: acts.reserve(book, request))
         if earlier is not None:
             return self._stored(earlier)
@@ -91,8 +92,18 @@ class ChainLedger(ABC):
     def _seen(self) -> Book:
         return self._book() if self._moment is None else self._moment
 
-    def spent(self, *, analyst: str | None = None, purpose: str | None = None) -> Spent:
-        return self._seen().spent(analyst, purpose)
+    def spent(
+        self, *, analyst: str | None = None, purpose: str | None = None, partitions: Partitions | None = None
+    ) -> Spent:
+        return self._seen().spent(analyst, purpose, partitions)
+
+    def person(self) -> Spent:
+        """The loss about somebody who is in every partition that was asked of; for units that are one's own part of one."""
+        return self._seen().person
+
+    def through(self) -> int | None:
+        """The last partition that was published; None where none was."""
+        return self._seen().through
 
     def cap(self) -> Cap:
         return self._seen().cap
@@ -126,9 +137,9 @@ class ChainLedger(ABC):
             "catalog", lambda book: None if book.catalog == fingerprint else Draft("catalog", {"fingerprint": fingerprint})
         )
 
-    def record_version(self, version: str) -> None:
-        """Note that the curator published a new version of the data."""
-        self._append("version", lambda book: Draft("version", {"version": version}))
+    def record_version(self, version: str, through: int | None = None) -> None:
+        """Note that the curator published a new version of the data, and through which partition where it has any."""
+        self._append("version", lambda book: acts.version(book, version, through))
 
     def _stored(self, debit: Debit) -> Stored:
         answer = self._answer(debit.number)

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from obverse.accounting.budget import cap_of
+from obverse.accounting.group import grouped
 from obverse.catalog.model import Budget
 from obverse.core.errors import LedgerError, ObverseError
-from obverse.core.ledger import Cap, Entry, Head, Scope, Spent, Terms
+from obverse.core.ledger import Cap, Entry, Head, Partitions, Scope, Spent, Terms
 from obverse.core.units import Neighbours
+from obverse.ledger.account import Account
 from obverse.ledger.chain import START, damaged
 from obverse.ledger.codec import fraction_of
 
@@ -34,7 +36,7 @@ class Book:
 
     __slots__ = (
         "acknowledged", "budget", "cap", "catalog", "closed", "dataset", "debits", "granted", "hashes", "keys", "last",
-        "ledger_id", "place", "plans", "terms", "totals", "version",
+        "ledger_id", "person", "place", "plans", "terms", "through", "totals", "version",
     )  # fmt: skip
 
     def __init__(self, place: str) -> None:
@@ -46,7 +48,9 @@ class Book:
         self.budget: Budget
         self.cap: Cap
         self.closed = False
-        self.totals: dict[tuple[str | None, str | None], Spent] = {}
+        self.totals: dict[tuple[str | None, str | None], Account] = {}
+        self.person: Spent
+        self.through: int | None = None
         self.debits: dict[int, Debit] = {}
         self.keys: dict[tuple[str, str], int] = {}
         self.plans: dict[tuple[Scope, str], int] = {}
@@ -61,8 +65,15 @@ class Book:
     def head(self) -> bytes:
         return bytes.fromhex(self.hashes[-1]) if self.hashes else START
 
-    def spent(self, analyst: str | None = None, purpose: str | None = None) -> Spent:
-        return self.totals.get((analyst, purpose), Spent(self.terms.accounting))
+    def spent(
+        self, analyst: str | None = None, purpose: str | None = None, partitions: Partitions | None = None
+    ) -> Spent:
+        account = self.totals.get((analyst, purpose))
+        return Spent(self.terms.accounting) if account is None else account.most(partitions)
+
+    def after(self, charge: Spent, partitions: Partitions | None) -> Spent:
+        """What will be spent of everybody's budget once the charge is written."""
+        return self.totals.get((None, None), Account(Spent(self.terms.accounting))).after(charge, partitions)
 
     def chain_head(self) -> Head:
         return Head(self.count, self.head.hex())
@@ -90,11 +101,12 @@ class Book:
 
     def _count(self, entry: Entry, scope: Scope) -> None:
         """Add a record's counted loss to all totals it belongs to, and check the running total that it states."""
-        charge = counted(entry, self.terms)
+        charge, where = counted(entry, self.terms), partitions_of(entry)
+        self.person = self.person.plus(grouped(charge, 1 if where is None else len(where)))
         for part in dict.fromkeys(
             [(None, None), (scope.analyst, None), (None, scope.purpose), (scope.analyst, scope.purpose)]
         ):
-            self.totals[part] = self.spent(*part).plus(charge)
+            self.totals.setdefault(part, Account(Spent(self.terms.accounting))).add(charge, where)
         if self.spent() != total_stated(entry, self.terms):
             raise damaged(self.place, f"record {entry.number} states another total than its forerunners add up to")
 
@@ -108,6 +120,12 @@ def counted(entry: Entry, terms: Terms) -> Spent:
     return Spent(terms.accounting, fraction_of(entry.fields["amount"]), fraction_of(entry.fields["delta"]))
 
 
+def partitions_of(entry: Entry) -> Partitions | None:
+    """The partitions that a debit touches; None: all of the data."""
+    found = entry.fields.get("partitions")
+    return None if found is None else Partitions(int(found[0]), int(found[1]))
+
+
 def total_stated(entry: Entry, terms: Terms) -> Spent:
     """The running total of everybody that a record carries."""
     return Spent(terms.accounting, fraction_of(entry.fields["total_amount"]), fraction_of(entry.fields["total_delta"]))
@@ -117,6 +135,7 @@ def _open(book: Book, entry: Entry) -> None:
     fields = entry.fields
     book.ledger_id, book.dataset = fields["ledger"], fields["dataset"]
     book.terms = Terms(fields["accounting"], Neighbours(fields["neighbours"]), fields["unit"])
+    book.person = Spent(book.terms.accounting)
     book._set_budget(fields)
 
 
@@ -152,6 +171,7 @@ def _acknowledge(book: Book, entry: Entry) -> None:
 
 def _version(book: Book, entry: Entry) -> None:
     book.version = entry.fields["version"]
+    book.through = entry.fields.get("through", book.through)
 
 
 def _close(book: Book, entry: Entry) -> None:

@@ -55,14 +55,14 @@ def open_dataset(
     return Opened(dataset, ledger, shared=dataset.ledger != claimed.path, registered=home)
 
 
-def publish(home: Home, opened: Opened, sources: Sequence[Source]) -> str:
+def publish(home: Home, opened: Opened, sources: Sequence[Source], through: int | None = None) -> str:
     """Register a new version of the data under a random id, by the curator's act; sources may be added so."""
     identified = home.identified(sources)
     version = secrets.token_hex(16)
     for place in dict.fromkeys([opened.registered, home]):
         with place.shared() as datasets:
             _one_dataset(datasets, opened.dataset.id, identified)
-    opened.ledger.record_version(version)
+    opened.ledger.record_version(version, through)
     for place in dict.fromkeys([opened.registered, home]):
         with place.exclusive() as datasets:
             _one_dataset(datasets, opened.dataset.id, identified)

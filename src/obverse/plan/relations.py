@@ -60,7 +60,7 @@ def unit_type(catalog: Catalog) -> Type:
     invariant(catalog.unit is not None and catalog.unit.key is not None, "units are told by a key")
     assert catalog.unit is not None
     assert catalog.unit.key is not None
-    return catalog.tables[catalog.unit.table].columns[catalog.unit.key].type
+    return Type.TEXT if catalog.unit.each else catalog.tables[catalog.unit.table].columns[catalog.unit.key].type
 
 
 def unused(name: str, taken: Container[str]) -> str:

@@ -12,6 +12,7 @@ from obverse.core.types import Type, Value
 from obverse.plan import print as printing
 from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import Expr, key_named
+from obverse.plan.grown import grown_source
 from obverse.plan.measure import bounded
 from obverse.plan.nodes import Filter, Fold, Join, JoinKind, Listed, Map, Mark, Reduce, Relation, Scan, Trim, Union
 from obverse.plan.relations import facts_of, names, unit_key, unit_type
@@ -80,13 +81,16 @@ class Sources:
         table = self.catalog.tables[scan.table]
         columns = named(scan.columns)
         source, unit = (f"{self.d.relation(table)} AS t", None)
+        needed: list[str] = []
         if not table.public:
             source, unit = unit_source(table, self.catalog, self.d)
+            source, unit, needed = grown_source(table, source, unit, self.d)
         parts = [f"{unit} AS u"] if unit is not None else []
         enforced = {c: alias for c, alias in columns.items() if c not in raw_only}
         parts += [f"{printing.enforced(table.columns[c], self.d)} AS {alias}" for c, alias in enforced.items()]
         parts += [f"{printing.raw_column(table.columns[c], self.d)} AS r{columns[c]}" for c in bare]
-        there = f" WHERE {unit} IS NOT NULL" if unit is not None else ""
+        needed += [f"{unit} IS NOT NULL"] if unit is not None else []
+        there = f" WHERE {' AND '.join(needed)}" if needed else ""
         return Source(f"(SELECT {', '.join(parts) or '1 AS one'} FROM {source}{there})", columns, unit is not None)
 
     def written(self, columns: tuple[tuple[str, Type], ...], rows: tuple[tuple[Value, ...], ...]) -> Source:

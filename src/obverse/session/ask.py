@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from obverse.core.engine import Engine
 from obverse.core.errors import Failed, LedgerError, invariant
-from obverse.core.ledger import Caps, Fingerprint, Ledger, Receipt, Scope, Stored
+from obverse.core.ledger import Caps, Fingerprint, Ledger, Partitions, Receipt, Scope, Stored
 from obverse.core.loss import Loss
 from obverse.core.rng import Rng
 from obverse.plan.allocate import CostedPlan
@@ -43,6 +43,7 @@ class Debit:
     caps: Caps
     note: str
     about: dict[str, str]
+    partitions: Partitions | None = None
 
 
 def ask(
@@ -98,6 +99,7 @@ def charged(
         question=debit.question,
         note=debit.note,
         about=debit.about,
+        partitions=debit.partitions,
     )
     if isinstance(receipt, Stored):
         return receipt.answer, True

@@ -12,15 +12,19 @@ from obverse.plan.allocate import CostedPlan
 from obverse.plan.nodes import Reduce, Shape, Trim, every
 
 
-def claim_of(costed: CostedPlan, catalog: Catalog, budget: Budget, receipt: str, charged: Budget, what: str) -> Claim:
+def claim_of(
+    costed: CostedPlan, catalog: Catalog, budget: Budget, receipt: str, charged: Budget, what: str, person: str = ""
+) -> Claim:
     """What is promised of this answer, under the cap of the whole budget; `charged` is what was debited for `what`."""
     assert catalog.unit is not None
     epsilon, delta = plain(charged.epsilon), plain(charged.delta)
     believed = belief_words(budget, catalog)
     price = f"epsilon {epsilon}" + (f", delta {delta}" if charged.delta else "")
+    lost = f" {person}" if person else ""
     sentence = (
         f"Protects {catalog.unit.words} ({catalog.neighbours.words}): {what} costs {price}, of a budget of "
-        f"{budget_words(budget)}. {believed} Asked in process, the analyst's name is bookkeeping: whoever can run "
+        f"{budget_words(budget)}{parallel_words(catalog)}. {believed}{lost} "
+        "Asked in process, the analyst's name is bookkeeping: whoever can run "
         "this can read the files."
     )
     return Claim(
@@ -35,6 +39,13 @@ def claim_of(costed: CostedPlan, catalog: Catalog, budget: Budget, receipt: str,
         receipt=receipt,
         sentence=sentence,
     )
+
+
+def parallel_words(catalog: Catalog) -> str:
+    """What the budget is of, where the data grows by partitions."""
+    assert catalog.unit is not None
+    column = catalog.unit.first or catalog.unit.each
+    return f" for each {column}, in parallel" if column else ""
 
 
 def budget_words(budget: Budget) -> str:

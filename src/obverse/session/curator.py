@@ -25,6 +25,7 @@ from obverse.ledger.opened import Opened
 from obverse.ledger.register import open_dataset, publish
 from obverse.ledger.sqlite import SqliteLedger
 from obverse.ledger.take_in import take_in
+from obverse.session.growing import last_partition
 from obverse.session.opening import claimed, located, sources_of
 
 NAME_MAX = 128
@@ -68,10 +69,10 @@ def private_catalog(project: Path) -> Catalog:
     return located(catalog)
 
 
-def publish_data(project: Path) -> str:
-    """Register the rows as they are now as a new version; gives its opaque id."""
+def publish_data(project: Path, through: str | None = None) -> str:
+    """Register the rows as they are now as a new version; gives its opaque id. `through`: the last partition they hold."""
     with opened_ledger(project) as (catalog, home, opened):
-        return publish(home, opened, sources_of(catalog))
+        return publish(home, opened, sources_of(catalog), last_partition(catalog, through))
 
 
 def grant(project: Path, epsilon: str, delta: str | None, reason: str) -> Granted:

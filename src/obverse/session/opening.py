@@ -93,6 +93,8 @@ def claimed(catalog: Catalog) -> Claimed:
     """What the project says of its private data, for the registry of datasets."""
     assert catalog.unit is not None
     unit = catalog.unit.table if catalog.unit.key is None else f"{catalog.unit.table}.{catalog.unit.key}"
+    unit += f" in its first {catalog.unit.first}" if catalog.unit.first else ""
+    unit += f" in each {catalog.unit.each}" if catalog.unit.each else ""
     terms = Terms(catalog.accounting, catalog.neighbours, unit)
     return Claimed(sources_of(catalog), catalog.ledger, terms, catalog.budget, catalog.ledger_server)
 
@@ -120,6 +122,15 @@ def _declared_unit(table: Table, unit: KeyPath) -> str:
     if unit.column is None:
         return unit_text(unit)
     return f"{unit_text(unit)} ({table.columns[unit.column].type.value})" if unit.column in table.columns else ""
+
+
+def grown(catalog: Catalog, through: int | None) -> Catalog:
+    """The catalog with the last partition that was published, as the ledger remembers it."""
+    tables = {
+        name: table if table.partition is None else replace(table, partition=replace(table.partition, through=through))
+        for name, table in catalog.tables.items()
+    }
+    return replace(catalog, tables=tables)
 
 
 def open_ledger(project: Project) -> tuple[Home, Opened]:

@@ -14,7 +14,7 @@ from obverse.accounting.calibrate import least_epsilon
 from obverse.catalog import parameters
 from obverse.catalog.model import Catalog
 from obverse.core.errors import Refused
-from obverse.core.ledger import Fingerprint
+from obverse.core.ledger import Fingerprint, Partitions
 from obverse.core.loss import Composed, Loss
 from obverse.core.numbers import exact
 from obverse.mechanisms.base import Additive
@@ -25,6 +25,7 @@ from obverse.plan.explain import canonical_question
 from obverse.plan.expressions import Ref
 from obverse.plan.learned import Learned
 from obverse.plan.limit import limit
+from obverse.plan.partitions import check_parts, together, touched
 from obverse.plan.question import PublicQuestion, Question
 from obverse.plan.series import series
 from obverse.plan.verify import verify, verify_price
@@ -57,8 +58,14 @@ class Planned:
     question: Question
     costed: CostedPlan
     sql: str
+    touched: Partitions | None = None  # of growing data
     first: tuple[Planned, ...] = ()
     narrowed: Callable[[Found], Planned] | None = None  # itself, once they are found
+
+    @property
+    def partitions(self) -> Partitions | None:
+        """The partitions that it and those before it touch."""
+        return together([self.touched, *(one.touched for one in self.first)])
 
     @property
     def losses(self) -> tuple[Loss, ...]:
@@ -103,7 +110,9 @@ def _planned(
     costed = price(known, catalog, wish, part)
     costed = replace(costed, bias="; ".join(said for said in (costed.bias, bias) if said))
     verify(costed)
-    return Planned(text, question, costed, emit(known.limited.root, catalog, catalog.engine.get("kind", "duckdb"), key))
+    check_parts(question, catalog)
+    sql = emit(known.limited.root, catalog, catalog.engine.get("kind", "duckdb"), key)
+    return Planned(text, question, costed, sql, touched(question.relation, catalog))
 
 
 def _searching(text: str, question: Question, catalog: Catalog, wish: Wish, key: str, bias: str) -> Planned:

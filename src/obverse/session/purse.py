@@ -9,7 +9,7 @@ from obverse.accounting import budget as budgets
 from obverse.accounting.directed import digits_down
 from obverse.catalog.model import Analyst, Budget, Catalog
 from obverse.core.errors import Refused
-from obverse.core.ledger import Cap, Caps, Ledger, Spent
+from obverse.core.ledger import Cap, Caps, Ledger, Partitions, Spent
 from obverse.core.loss import Loss
 from obverse.core.numbers import plain
 from obverse.plan.answer import Price, Remaining
@@ -28,11 +28,11 @@ class Purse:
         """The cap that binds everybody: the ledger's own and the declared one, whichever is tighter."""
         return budgets.tighter(self.ledger.cap(), budgets.cap_of(self.catalog.budget, self.catalog.accounting))
 
-    def remaining(self, loss: Loss) -> Remaining:
-        """What is left for this analyst and purpose."""
+    def remaining(self, loss: Loss, partitions: Partitions | None = None) -> Remaining:
+        """What is left for this analyst and purpose, in the partitions that were touched."""
         charge = budgets.count(loss, self.catalog.accounting)
         with self.ledger.at_once():
-            cap, spent, binding = self.cap(), self.ledger.spent(), self.binding()
+            cap, spent, binding = self.cap(), self.ledger.spent(partitions=partitions), self.binding(partitions)
         left = budgets.remaining(cap, spent)
         counts = [budgets.like_this(charge, s, c) for c, s in binding]
         known = [n for n in counts if n is not None]
@@ -40,19 +40,21 @@ class Purse:
         epsilon = plain(digits_down(left.amount, 6)) if self.catalog.accounting == "pure" else None
         return Remaining(share, epsilon, min(known) if known else None)
 
-    def priced(self, costed_loss: Loss, epsilon: Fraction, delta: Fraction) -> tuple[Price, Remaining]:
+    def priced(
+        self, costed_loss: Loss, epsilon: Fraction, delta: Fraction, partitions: Partitions | None = None
+    ) -> tuple[Price, Remaining]:
         charge = budgets.count(costed_loss, self.catalog.accounting)
         with self.ledger.at_once():
             share = float(budgets.share(charge, self.cap()))
-            return Price(plain(epsilon), plain(delta), share, False), self.remaining(costed_loss)
+            return Price(plain(epsilon), plain(delta), share, False), self.remaining(costed_loss, partitions)
 
-    def binding(self) -> list[tuple[Cap, Spent]]:
-        caps = self.caps()
-        found = [(self.cap(), self.ledger.spent())]
+    def binding(self, partitions: Partitions | None = None) -> list[tuple[Cap, Spent]]:
+        caps, spent = self.caps(), self.ledger.spent
+        found = [(self.cap(), spent(partitions=partitions))]
         if caps.analyst is not None:
-            found.append((caps.analyst, self.ledger.spent(analyst=self.analyst)))
+            found.append((caps.analyst, spent(analyst=self.analyst, partitions=partitions)))
         if caps.purpose is not None:
-            found.append((caps.purpose, self.ledger.spent(purpose=self.purpose)))
+            found.append((caps.purpose, spent(purpose=self.purpose, partitions=partitions)))
         return found
 
     def caps(self) -> Caps:

@@ -12,33 +12,30 @@ from types import TracebackType
 from typing import Any
 
 from obverse.accounting import budget as budgets
-from obverse.accounting import zcdp
 from obverse.accounting.pld import certain
-from obverse.catalog.model import Budget, Catalog
+from obverse.catalog.model import Catalog
 from obverse.catalog.parameters import delta as checked_delta
 from obverse.core.claim import PUBLIC
 from obverse.core.engine import Engine
 from obverse.core.errors import Refused
-from obverse.core.ledger import Ledger, Receipt, Scope
+from obverse.core.ledger import Ledger, Partitions, Receipt, Scope
 from obverse.core.loss import Composed, Loss
 from obverse.core.rng import Rng
 from obverse.ledger.home import Home
 from obverse.ledger.opened import Opened, version_now
 from obverse.plan.answer import Answer, ColumnInfo, Price, Remaining
-from obverse.plan.explain import plan_text
-from obverse.plan.finish import Finished
+from obverse.plan.partitions import together
 from obverse.plan.public import emit_public
 from obverse.plan.question import PublicQuestion
-from obverse.session.ask import TIMEOUT_S, Asked, Debit, Door, Earlier, ask
+from obverse.session.ask import TIMEOUT_S, Debit, Door, ask
 from obverse.session.asker import asker
-from obverse.session.claims import claim_of
 from obverse.session.explained import Explained, explain_public, explain_question
 from obverse.session.learning import load_learned, with_defaults
 from obverse.session.listing import listed_keys
-from obverse.session.narrowing import bounds_from
-from obverse.session.opening import Project, check_public, load_project, open_ledger
+from obverse.session.opening import Project, check_public, grown, load_project, open_ledger
 from obverse.session.planning import Number, Planned, Wish, fingerprint, plan, read
 from obverse.session.purse import Purse, no_private_table
+from obverse.session.sealing import Sealing
 from obverse.session.views import BudgetView, TableView, budget_view, table_views
 from obverse.sql.parameters import Parameters, bind
 
@@ -112,10 +109,10 @@ class Session:
         loss = planned.loss
         sealed: list[tuple[Answer, bytes]] = []
         stored, again = self._door(
-            (self._asked(planned, sealed=sealed),), self._debit((planned,), loss, key), engine=self.engine, ledger=self.ledger,
-            rng=self._rng, started=self.started,
+            (self._sealing().asked(planned, sealed),), self._debit((planned,), loss, key), engine=self.engine,
+            ledger=self.ledger, rng=self._rng, started=self.started,
         )  # fmt: skip
-        remaining = self.purse.remaining(loss)
+        remaining = self.purse.remaining(loss, planned.partitions)
         if sealed and sealed[0][1] is stored:  # the very bytes that were just written: no need to read them
             return replace(sealed[0][0], remaining=remaining)
         answer = Answer.from_bytes(stored, remaining)
@@ -140,10 +137,10 @@ class Session:
             raise Refused("parse_error", "the batch holds no question.", fix="write one SELECT, then ; and the next.")
         loss = self.batch_loss(planned, checked_delta(delta) if delta is not None else self.catalog.delta)
         stored, again = self._door(
-            tuple(self._asked(p, loss) for p in planned), self._debit(tuple(planned), loss, key, "batch"), engine=self.engine,
-            ledger=self.ledger, rng=self._rng, join=_joined, started=self.started,
+            tuple(self._sealing(loss).asked(p) for p in planned), self._debit(tuple(planned), loss, key, "batch"),
+            engine=self.engine, ledger=self.ledger, rng=self._rng, join=_joined, started=self.started,
         )  # fmt: skip
-        remaining = self.purse.remaining(loss)
+        remaining = self.purse.remaining(loss, parts_of(planned))
         answers = [Answer.from_bytes(json.dumps(part).encode(), remaining) for part in json.loads(stored)]
         return [a.from_store() for a in answers] if again else answers
 
@@ -205,44 +202,10 @@ class Session:
         mark = fingerprint(planned, self.catalog, self._version(), batch, self._facts)
         question = fingerprint(planned, self.catalog, "", batch, self._facts)
         self.ledger.record_catalog(self._facts)
-        return Debit(self._scope, loss, mark, question, key, self.purse.caps(), note, about)
+        return Debit(self._scope, loss, mark, question, key, self.purse.caps(), note, about, parts_of(planned))
 
-    def _asked(self, planned: Planned, batch: Loss | None = None, sealed: list[tuple[Answer, bytes]] | None = None) -> Asked:
-        """The question ready for the door; in a batch its price is that of the whole batch. `sealed` gets what was made."""
-        asked = self._sealed(planned, planned.loss, batch, sealed)
-        if planned.narrowed is None:
-            return asked
-        first = tuple(self._sealed(one, planned.loss, batch) for one in planned.first)
-        narrowed = planned.narrowed
-
-        def then(found: Earlier) -> Asked:
-            return self._sealed(narrowed(bounds_from(planned, found)), planned.loss, batch, sealed)
-
-        return replace(asked, first=first, then=then)
-
-    def _sealed(
-        self, planned: Planned, whole: Loss, batch: Loss | None, sealed: list[tuple[Answer, bytes]] | None = None
-    ) -> Asked:
-        costed = planned.costed
-
-        def seal(finished: Finished, receipt: Receipt) -> bytes:
-            loss, charged, what = whole, Budget(costed.epsilon, costed.delta), "this question"
-            if batch is not None:
-                charge = budgets.count(batch, self.catalog.accounting)
-                loss, what = batch, "the batch"
-                concentrated = self.catalog.accounting == "zcdp"
-                epsilon = zcdp.epsilon_of(charge.amount, costed.delta) if concentrated else charge.amount
-                charged = Budget(epsilon, charge.delta + (costed.delta if concentrated else 0))
-            price, remaining = self.purse.priced(loss, charged.epsilon, charged.delta)
-            claim = claim_of(costed, self.catalog, self.purse.whole(), receipt.id, charged, what)
-            text = plan_text(costed.annotated)
-            answer = Answer(finished.columns, finished.rows, finished.intervals, costed.level, claim, price, remaining, text)
-            stored = answer.to_bytes()
-            if sealed is not None:
-                sealed.append((answer, stored))
-            return stored
-
-        return Asked(costed, planned.sql, seal)
+    def _sealing(self, batch: Loss | None = None) -> Sealing:
+        return Sealing(self.catalog, self.ledger, self.purse, batch)
 
     def _public(self, question: PublicQuestion) -> Answer:
         sql = emit_public(question, self.catalog, self.engine.dialect)
@@ -258,6 +221,10 @@ class Session:
     def _key(self) -> str:
         """A fresh secret for the hash by which a unit that has too many rows or keys keeps some of them."""
         return "".join(f"{word:016x}" for word in self._rng.below(1 << 62, 2).tolist())
+
+
+def parts_of(planned: Sequence[Planned]) -> Partitions | None:
+    return together([p.partitions for p in planned])
 
 
 def _joined(parts: list[bytes]) -> bytes:
@@ -290,7 +257,7 @@ def _session(loaded: Project, home: Home, opened: Opened, analyst: str, purpose:
         home.close()
 
     return Session(
-        loaded,
+        replace(loaded, catalog=grown(loaded.catalog, opened.ledger.through())),
         opened.ledger,
         analyst=analyst,
         purpose=purpose,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from obverse.core.engine import Columns, Engine, EngineLimits, PublicRows, Schema
-from obverse.core.ledger import Cap, Entry, Head, Ledger, Receipt, Spent, Stored
+from obverse.core.ledger import Cap, Entry, Head, Ledger, Partitions, Receipt, Spent, Stored
 from obverse.core.secret import Exact
 
 if TYPE_CHECKING:
@@ -78,8 +78,13 @@ class LedgerSpy:
         self.log.events.append("settle")
         self.ledger.settle(receipt, answer)
 
-    def spent(self, *, analyst: str | None = None, purpose: str | None = None) -> Spent:
-        return self.ledger.spent(analyst=analyst, purpose=purpose)
+    def spent(
+        self, *, analyst: str | None = None, purpose: str | None = None, partitions: Partitions | None = None
+    ) -> Spent:
+        return self.ledger.spent(analyst=analyst, purpose=purpose, partitions=partitions)
+
+    def person(self) -> Spent:
+        return self.ledger.person()
 
     def cap(self) -> Cap:
         return self.ledger.cap()

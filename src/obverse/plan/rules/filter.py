@@ -69,10 +69,11 @@ def _compared(facts: ColumnFacts, sign: str, constant: Literal) -> ColumnFacts:
         case Categories(values) if sign == "eq":
             return replace(facts, bounds=Categories(tuple(v for v in values if v == value)))
         case Interval(lo, hi) if number is not None:
+            beyond = int(facts.type is not Type.DOUBLE and number.denominator == 1)  # the next whole number, where there is one
             if sign in ("gt", "ge", "eq"):
-                lo = max(lo, min(number, hi))
+                lo = max(lo, min(number + (beyond if sign == "gt" else 0), hi))
             if sign in ("lt", "le", "eq"):
-                hi = min(hi, max(number, lo))
+                hi = min(hi, max(number - (beyond if sign == "lt" else 0), lo))
             return replace(facts, bounds=_whole(Interval(lo, hi), facts.type))
         case _:
             return facts

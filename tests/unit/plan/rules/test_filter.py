@@ -100,7 +100,9 @@ def ref(name: str) -> Ref:
     ("predicate", "name", "bounds"),
     [
         (call("ge", ref("i"), literal(3)), "i", interval(3, 20)),
-        (call("gt", literal(3), ref("i")), "i", interval(-5, 3)),
+        (call("gt", literal(3), ref("i")), "i", interval(-5, 2)),
+        (call("gt", ref("i"), literal(3)), "i", interval(4, 20)),
+        (call("lt", ref("x"), literal(3)), "x", interval(Fraction(-5, 2), 3)),
         (call("lt", ref("i"), literal(2.5)), "i", interval(-5, 2)),
         (call("eq", ref("o"), literal("y")), "o", Categories(("y",))),
         (call("in_list", ref("i"), literal(7), literal(1), literal(99)), "i", interval(1, 7)),

@@ -1,0 +1,72 @@
+"""From a planned question to one that is ready for the door: how its rows become the bytes that are stored and sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from obverse.accounting import budget as budgets
+from obverse.accounting import zcdp
+from obverse.catalog.model import Budget, Catalog
+from obverse.core.ledger import Ledger, Receipt
+from obverse.core.loss import Loss
+from obverse.plan.answer import Answer
+from obverse.plan.explain import plan_text
+from obverse.plan.finish import Finished
+from obverse.session.ask import Asked, Earlier
+from obverse.session.claims import claim_of
+from obverse.session.narrowing import bounds_from
+from obverse.session.planning import Planned
+from obverse.session.purse import Purse
+
+
+@dataclass(frozen=True, slots=True)
+class Sealing:
+    """`batch`: the loss of several questions that are charged as one."""
+
+    catalog: Catalog
+    ledger: Ledger
+    purse: Purse
+    batch: Loss | None = None
+
+    def asked(self, planned: Planned, sealed: list[tuple[Answer, bytes]] | None = None) -> Asked:
+        """The question ready for the door. `sealed` gets what was made."""
+        asked = self._sealed(planned, planned, sealed)
+        if planned.narrowed is None:
+            return asked
+        first = tuple(self._sealed(one, planned) for one in planned.first)
+        narrowed = planned.narrowed
+
+        def then(found: Earlier) -> Asked:
+            return self._sealed(narrowed(bounds_from(planned, found)), planned, sealed)
+
+        return replace(asked, first=first, then=then)
+
+    def _sealed(self, planned: Planned, whole: Planned, sealed: list[tuple[Answer, bytes]] | None = None) -> Asked:
+        costed = planned.costed
+
+        def seal(finished: Finished, receipt: Receipt) -> bytes:
+            loss, charged, what = whole.loss, Budget(costed.epsilon, costed.delta), "this question"
+            if self.batch is not None:
+                charge = budgets.count(self.batch, self.catalog.accounting)
+                loss, what = self.batch, "the batch"
+                concentrated = self.catalog.accounting == "zcdp"
+                epsilon = zcdp.epsilon_of(charge.amount, costed.delta) if concentrated else charge.amount
+                charged = Budget(epsilon, charge.delta + (costed.delta if concentrated else 0))
+            price, remaining = self.purse.priced(loss, charged.epsilon, charged.delta, whole.partitions)
+            claim = claim_of(costed, self.catalog, self.purse.whole(), receipt.id, charged, what, self.person_words())
+            text = plan_text(costed.annotated)
+            answer = Answer(finished.columns, finished.rows, finished.intervals, costed.level, claim, price, remaining, text)
+            stored = answer.to_bytes()
+            if sealed is not None:
+                sealed.append((answer, stored))
+            return stored
+
+        return Asked(costed, planned.sql, seal)
+
+    def person_words(self) -> str:
+        """Where the unit is one's part of a partition: what all answers so far may tell of somebody who is in all of them."""
+        unit = self.catalog.unit
+        if unit is None or not unit.each:
+            return ""
+        spent = self.ledger.person()
+        return f"A {unit.key} who is in every {unit.each} has lost {budgets.words(spent)} so far, over all of them together."
