@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
-from obverse.core.bounds import UNBOUNDED, Bounds
+from obverse.core.bounds import UNBOUNDED, Bounds, Interval
 from obverse.core.errors import Refused, invariant
 from obverse.core.types import Type
 from obverse.core.units import KeyPath, Neighbours, PrivacyUnit
@@ -143,6 +143,14 @@ class Catalog:
         if self.unit is None:
             raise Refused("no_private_table", "this project has no private table, so nothing in it is protected")
         return self.unit.neighbours
+
+    def last_partition(self) -> int | None:
+        """The last partition that may ever be, where a table grows by partitions."""
+        for table in self.tables.values():
+            bounds = None if table.partition is None else table.columns[table.partition.column].bounds
+            if isinstance(bounds, Interval):
+                return int(bounds.hi)
+        return None
 
     def fingerprint(self) -> str:
         """A hash of every declared fact that an answer depends on; not of budgets, analysts or the place on disk."""

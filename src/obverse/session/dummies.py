@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from obverse.catalog.model import Catalog, Column, Limits, Table
 from obverse.core.bounds import Categories, Interval
+from obverse.core.engine import Engine
 from obverse.core.rng import BELOW_MAX, Rng
 from obverse.core.types import Type
+from obverse.plan.dialects import DIALECTS
+from obverse.plan.print import enforced
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,6 +27,7 @@ NULL_EVERY = 20
 WORDS = 10  # different texts where no values are declared
 STEPS = 10_000  # of an interval without a grid
 SECOND = 1_000_000
+COPY_S = 600.0
 _USUAL = {  # where nothing is declared
     Type.INTEGER: (0, 100),
     Type.DOUBLE: (0, 100),
@@ -152,3 +156,22 @@ def _array(values: tuple[object, ...], kind: Type) -> Array:
     import numpy as np
 
     return np.array(values, dtype=_STORED.get(kind, MOMENT))
+
+
+def copied(table: Table, engine: Engine) -> dict[str, Array]:
+    """All rows of a public table, as columns that can be handed over."""
+    import numpy as np
+
+    d = DIALECTS[engine.dialect]
+    columns = [column for column in table.columns.values() if not column.hidden]
+    read = ", ".join(f"{enforced(column, d)} AS c{n}" for n, column in enumerate(columns)) or "1 AS c0"
+    rows = engine.run_public(f"SELECT {read} FROM {d.relation(table)} AS t", timeout_s=COPY_S).rows
+    found: dict[str, Array] = {}
+    for n, column in enumerate(columns):
+        values = [row[n] for row in rows]
+        if column.type is Type.TEXT:
+            found[column.name] = np.array(values, dtype=object)
+            continue
+        present = [0 if value is None else value for value in values]
+        found[column.name] = np.ma.masked_array(_array(tuple(present), column.type), mask=[value is None for value in values])
+    return found or {"row": np.arange(len(rows))}

@@ -17,8 +17,8 @@ from obverse.ledger.home import default_home
 from obverse.ledger.memory import MemoryLedger
 from obverse.plan.answer import Answer, Price, Remaining
 from obverse.plan.dialects import DIALECTS
-from obverse.session.dummies import Repeatable, made_up
-from obverse.session.opening import Project, check_public, claimed, engine_of, public_private, public_values
+from obverse.session.dummies import Repeatable, copied, made_up
+from obverse.session.opening import Project, check_public, claimed, engine_of, grown, public_private, public_values
 from obverse.session.planning import Number
 from obverse.session.public_facts import with_public_facts
 from obverse.session.session import Session
@@ -82,7 +82,10 @@ def rehearsal(
 
 
 def _declared(path: Path, tables: Mapping[str, Any]) -> tuple[Catalog, dict[str, Any]]:
-    """The catalog, completed from itself and the public tables alone, its private tables cut off from their files."""
+    """The catalog, completed from itself and the public tables alone, its private tables cut off from their files.
+
+    Made-up rows lie in DuckDB, whatever engine the project has; public tables of a server are copied there.
+    """
     catalog = load(path)
     _check_apart(catalog)
     public = {name: table for name, table in catalog.tables.items() if table.public}
@@ -95,10 +98,12 @@ def _declared(path: Path, tables: Mapping[str, Any]) -> tuple[Catalog, dict[str,
         schemas = {n: engine.schema(n) if t.public else _schema(t, catalog) for n, t in catalog.tables.items()}
         values = {place: public_values(engine, catalog, *place) for place in needed_values(catalog)}
         whole = with_public_facts(complete(catalog, schemas, values, locator(path)), engine)
+        if catalog.engine["kind"] != "duckdb":
+            objects = {name: copied(whole.tables[name], engine) for name in public}
     finally:
         engine.close()
-    cut = {name: t if t.public else replace(t, source=Source("object")) for name, t in whole.tables.items()}
-    return replace(whole, tables=cut), objects
+    cut = {n: replace(t, source=Source("object")) if n in objects or not t.public else t for n, t in whole.tables.items()}
+    return grown(replace(whole, tables=cut, engine={"kind": "duckdb"}), whole.last_partition()), objects
 
 
 def _check_apart(catalog: Catalog) -> None:

@@ -276,3 +276,11 @@ def test_a_view_is_read_whole_before_it_is_asked(project: Path, server: Server) 
     with pytest.raises(CatalogError) as error, obverse.open(project):
         pass
     assert error.value.code == "source_unreadable"
+
+
+def test_a_rehearsal_reads_no_private_table(project: Path, server: Server) -> None:
+    server.owner.execute("REVOKE SELECT ON clinic.visits FROM only_reader")
+    answer = obverse.rehearse(project, COUNTED)
+    assert [row[0] for row in answer.rows] == ["a", "b", "é"]
+    joined = "SELECT w.beds, COUNT(*) FROM visits AS v JOIN wards AS w ON v.ward = w.ward GROUP BY w.beds ORDER BY w.beds"
+    assert [row[0] for row in obverse.rehearse(project, joined).rows] == [3, 4, 5]
