@@ -50,6 +50,9 @@ def read_stored(sql: str, column: Column) -> str:
     source = Type.TIMESTAMP if stored.startswith("TIMESTAMP") else type_of(stored)  # with a zone: what its clock shows in UTC
     if source is None:
         return f"CAST(NULL AS {NAMES[kind]})"
+    if source is Type.TEXT and stored != "VARCHAR":  # Spark would compare it by its collation, or without blanks at its end
+        plain = f"try_cast({sql} AS STRING)"
+        sql, stored = f"rtrim({plain})" if stored.startswith("CHAR") else plain, "VARCHAR"
     if source is Type.DOUBLE and kind is Type.INTEGER:
         exact = stored.startswith("DECIMAL")
         return from_text(f"CAST({sql} AS STRING)", kind) if exact else whole_of_double(f"CAST({sql} AS DOUBLE)")
