@@ -178,3 +178,18 @@ def test_days_beyond_the_calendar_are_nothing_or_at_the_end_of_their_bounds() ->
         assert here.run(text) == reference.run(text), text
     here.close()
     reference.close()
+
+
+class OtherTypes(SparkSite):
+    """Types that the others have not, beside one that they have."""
+
+    def frame(self, spark: Any, table: Table) -> Any:
+        odd = "X'41' AS x, array('a') AS s, named_struct('a', 1) AS i, map('a', 1) AS day, INTERVAL '1' DAY AS d"
+        return spark.sql(f"SELECT id AS u, {odd}, CAST(1.005 AS DECIMAL(38, 18)) AS n, parse_json('1') AS ts FROM range(3)")
+
+
+def test_types_that_have_no_counterpart_hold_nothing_in_spark() -> None:
+    site = OtherTypes({name: TABLE[name] for name in ("u", "x", "s", "i", "day", "d", "n", "ts")})
+    (_, row) = site.run(counts("s = 'a'", *(f"{name} IS NOT NULL" for name in ("x", "i", "day", "d", "ts", "n"))))
+    assert row == (0, 0, 0, 0, 0, 0, 0, 3)
+    site.close()
