@@ -7,6 +7,8 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from obverse.cli.main import cli
+from obverse.engines import ENGINES
+from obverse.engines.gaps import GAPS, page
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -16,3 +18,10 @@ def test_the_page_of_supported_sql_is_made_from_the_registries() -> None:
     made = CliRunner().invoke(cli, ["sql", "--markdown"])
     assert made.exit_code == 0
     assert (DOCS / "sql.md").read_text() == made.stdout
+
+
+def test_the_page_of_engines_is_made_from_the_table_of_what_differs() -> None:
+    """Renew it with: python -m obverse.engines.gaps > docs/engines.md"""
+    assert (DOCS / "engines.md").read_text() == page()
+    assert len({gap.name for gap in GAPS}) == len(GAPS)
+    assert all(set(gap.engines) <= set(ENGINES) for gap in GAPS)

@@ -171,6 +171,7 @@ class DuckDBEngine:
         paths = [str(t.source.path) for t in catalog.tables.values() if t.source.path is not None]
         listed = ", ".join(text(p) for p in paths)
         for statement in (
+            "SET GLOBAL TimeZone = 'UTC'",  # otherwise a time with a zone is read by the clock of the machine
             "SET disabled_optimizers = 'type_pushdown'",  # it makes a TRY_CAST over CSV drop the row, where NULL is meant
             f"SET allowed_paths = [{listed}]",
             "SET enable_external_access = false",

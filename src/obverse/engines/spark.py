@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 NAMES = {"string": "VARCHAR", "int": "INTEGER", "timestamp_ntz": "TIMESTAMP", "timestamp": "TIMESTAMP WITH TIME ZONE"}
+NOTED = "__CHAR_VARCHAR_TYPE_STRING"  # where Spark notes of which length a text is declared
 
 
 class SparkEngine:
@@ -139,7 +140,10 @@ class SparkEngine:
             raise
         except Exception:
             raise unreadable(table) from None
-        self._schemas[table.name] = {field.name: type_name(field.dataType.simpleString()) for field in described.fields}
+        self._schemas[table.name] = {
+            field.name: type_name(field.dataType.simpleString(), str(field.metadata.get(NOTED, "")))
+            for field in described.fields
+        }
 
     def _view(self, table: Table) -> None:
         source = table.source
@@ -216,9 +220,17 @@ def midnight(value: Any) -> Any:
     return dt.datetime(value.year, value.month, value.day) if is_date else value
 
 
-def type_name(spark: str) -> str:
-    """A type of Spark by the name that other engines have for it."""
-    base = "string" if spark.startswith(("string", "varchar", "char")) else spark
+def type_name(spark: str, noted: str = "") -> str:
+    """A type of Spark by the name that other engines have for it.
+
+    VARCHAR is text that Spark compares as it lies. One of a fixed length it fills up with blanks, and compares without them;
+    one of a collation it may compare whatever the case of letters: these have names of their own, and are read otherwise.
+    """
+    if (noted or spark).startswith("char"):
+        return "CHAR"
+    if spark.startswith("string collate"):
+        return "STRING"
+    base = "string" if spark.startswith(("string", "varchar")) else spark
     return NAMES.get(base, base.upper())
 
 

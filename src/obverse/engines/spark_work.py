@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # write down what a query failed on, with the value
+WIRE = ("py4j.clientserver", "py4j.java_gateway")  # write down all that goes to and fro, where an application logs that much
 HERE = threading.local()
 
 
@@ -39,11 +40,13 @@ def stop(session: Any, name: str) -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Nothing of what goes wrong in this thread is written to the log of pyspark."""
+    """Nothing of what goes wrong in this thread is written to the logs of pyspark."""
     from pyspark.logger import PySparkLogger
 
     for name in LOGGERS:
         PySparkLogger.getLogger(name).addFilter(silent)  # once, however often it is said
+    for name in WIRE:
+        logging.getLogger(name).addFilter(silent)
     HERE.quiet = True
     try:
         yield

@@ -19,9 +19,10 @@ from obverse.core.types import Type, Value
 C = 'COLLATE "C"'
 LENGTH_MAX = 400
 BLANKS = "' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13)"
-NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,4})?$"
-DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-CLOCK = "([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?"
+DIGITS = "[0-9]+(_[0-9]+)*"
+NUMBER = f"^[+-]?({DIGITS}([.]({DIGITS})?)?|[.]{DIGITS})([eE][+-]?0*[0-9]{{1,4}})?$"
+DAY = "[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
+CLOCK = "([01]?[0-9]|2[0-3]):[0-5]?[0-9](:[0-5]?[0-9]([.][0-9]{1,6})?)?"
 YES, NO = ("true", "t", "1", "yes", "y"), ("false", "f", "0", "no", "n")
 NOTHING: dict[Type, Value] = {
     Type.INTEGER: 0, Type.DOUBLE: 0.0, Type.BOOLEAN: False, Type.TEXT: "", Type.DATE: dt.date(1970, 1, 1),
@@ -62,11 +63,15 @@ def _trimmed(x: str) -> str:
     return f"btrim({x}, {BLANKS})"
 
 
+def _begun(x: str) -> str:
+    return f"ltrim({x}, {BLANKS})"
+
+
 def _numeric(then: Callable[[str], str], otherwise: str = "") -> Callable[[str], str]:
     """A text that is written as a number."""
 
     def read(x: str) -> str:
-        given = f"(SELECT {then('n')} FROM (SELECT CAST(x AS NUMERIC) AS n OFFSET 0) AS m)"
+        given = f"(SELECT {then('n')} FROM (SELECT CAST(replace(x, '_', '') AS NUMERIC) AS n OFFSET 0) AS m)"
         return _bound(_trimmed(x), f"CASE WHEN length(x) <= {LENGTH_MAX} AND x ~ '{NUMBER}' THEN {given}{otherwise} END")
 
     return read
@@ -89,16 +94,17 @@ def made_date(year: str, month: str, day: str) -> str:
     return f"(SELECT {there} FROM (SELECT {parts} OFFSET 0) AS p)"
 
 
-DATE_IN_TEXT = made_date("substr(x, 1, 4)", "substr(x, 6, 2)", "substr(x, 9, 2)")
+DATE_IN_TEXT = made_date("substr(x, 1, 4)", "split_part(x, '-', 2)", "substring(split_part(x, '-', 3) FROM '^[0-9]+')")
 
 
 def _date_of_text(x: str) -> str:
-    return _bound(_trimmed(x), f"CASE WHEN x ~ '^{DAY}([ T]{CLOCK})?$' THEN {DATE_IN_TEXT} END")
+    return _bound(_begun(x), f"CASE WHEN x ~ '^{DAY}([ T]{CLOCK} *|[ \\t\\n\\v\\f\\r]*)$' THEN {DATE_IN_TEXT} END")
 
 
 def _moment_of_text(x: str) -> str:
-    there = f"CASE WHEN {DATE_IN_TEXT} IS NOT NULL THEN CAST(x AS TIMESTAMP) END"
-    return _bound(_trimmed(x), f"CASE WHEN x ~ '^{DAY}([ T]{CLOCK})?$' THEN {there} END")
+    """A day, or a day and a time; blanks may follow the time alone, as in DuckDB."""
+    there = f"CASE WHEN {DATE_IN_TEXT} IS NOT NULL THEN CAST(rtrim(x) AS TIMESTAMP) END"
+    return _bound(_begun(x), f"CASE WHEN x ~ '^{DAY}([ T]{CLOCK} *)?$' THEN {there} END")
 
 
 READ: dict[tuple[Type, Type], Callable[[str], str]] = {

@@ -16,12 +16,13 @@ BLANKS = "[ \\t\\n\\x0B\\f\\r]*"
 DIGITS = "[0-9]+(?:_[0-9]+)*"
 NUMBER = f"[+-]?(?:{DIGITS}(?:\\.(?:{DIGITS})?)?|\\.{DIGITS})(?:[eE][+-]?0*[0-9]{{1,4}})?"
 NOT_FINITE = "[+-]?(?i:inf|infinity|nan)"
-MOMENT = "(?!0000)[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[ T][0-9]{1,2}:[0-9]{1,2}(?::[0-9]{1,2}(?:\\.[0-9]{1,6})?)?)?"
+DAY = "(?!0000)[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
+CLOCK = "[ T][0-9]{1,2}:[0-9]{1,2}(?::[0-9]{1,2}(?:\\.[0-9]{1,6})?)? *"  # blanks may follow a time, as in DuckDB
 GRAMMAR = {
-    Type.INTEGER: NUMBER,
-    Type.DOUBLE: f"(?:{NUMBER}|{NOT_FINITE})",
-    Type.DATE: MOMENT,
-    Type.TIMESTAMP: MOMENT,
+    Type.INTEGER: f"{NUMBER}{BLANKS}",
+    Type.DOUBLE: f"(?:{NUMBER}|{NOT_FINITE}){BLANKS}",
+    Type.DATE: f"{DAY}(?:{CLOCK}|{BLANKS})",
+    Type.TIMESTAMP: f"{DAY}(?:{CLOCK})?",
 }
 TRUE, FALSE = ("true", "t", "1", "yes", "y"), ("false", "f", "0", "no", "n")
 NAMES = {Type.INTEGER: "BIGINT", Type.DOUBLE: "DOUBLE", Type.BOOLEAN: "BOOLEAN", Type.TEXT: "STRING"} | {
@@ -50,6 +51,9 @@ def read_stored(sql: str, column: Column) -> str:
     source = Type.TIMESTAMP if stored.startswith("TIMESTAMP") else type_of(stored)  # with a zone: what its clock shows in UTC
     if source is None:
         return f"CAST(NULL AS {NAMES[kind]})"
+    if source is Type.TEXT and stored != "VARCHAR":  # Spark would compare it by its collation, or without blanks at its end
+        plain = f"try_cast({sql} AS STRING)"
+        sql, stored = f"rtrim({plain})" if stored.startswith("CHAR") else plain, "VARCHAR"
     if source is Type.DOUBLE and kind is Type.INTEGER:
         exact = stored.startswith("DECIMAL")
         return from_text(f"CAST({sql} AS STRING)", kind) if exact else whole_of_double(f"CAST({sql} AS DOUBLE)")
@@ -79,6 +83,6 @@ def from_text(sql: str, kind: Type) -> str:
             found = f"try_cast(try_cast({sql} AS TIMESTAMP_NTZ) AS DATE)"
         case _:
             found = f"try_cast({sql} AS {NAMES[kind]})"
-    grammar = f"\\A{BLANKS}{GRAMMAR[kind]}{BLANKS}\\z"
+    grammar = f"\\A{BLANKS}{GRAMMAR[kind]}\\z"
     read = f"CASE WHEN {sql} RLIKE {quoted(grammar)} THEN {found} END"
     return f"(CASE WHEN length({sql}) <= {LENGTH_MAX} THEN {read} END)"
