@@ -33,7 +33,8 @@ def columns_of(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Columns
     for name, values in zip(names, zip(*rows)):
         if name.startswith("f"):
             columns[name] = np.empty(len(values), dtype=object)
-            columns[name][:] = [midnight(v) for v in values] if any(map(is_date, values)) else values
+            first = next((value for value in values if value is not None), None)  # all are of its type
+            columns[name][:] = [midnight(value) for value in values] if is_date(first) else values
             continue
         invariant(set(map(type, values)) == {int}, "measures are integers without NULL")
         columns[name] = np.array(values, dtype=np.int64)
