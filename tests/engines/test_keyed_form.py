@@ -1,4 +1,4 @@
-"""The keyed form says what the long form says: the same keys, votes and sums, in whatever batches they come, on every engine."""
+"""The keyed form says what the long form says: the same keys, votes and sums, in whatever batches, on every engine."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class DuckDBEngine:
         before = self._files()
         cursor, asked = self._connection.cursor(), False
 
-        def some() -> list[tuple[Any, ...]]:
+        def some() -> Any:
             nonlocal asked
             if not asked:
                 cursor.execute(sql)
