@@ -1,4 +1,4 @@
-"""The exact vectors that mechanisms see, and what two neighbours reach of a plan's claims: for both forms of emitted SQL.
+"""The exact vectors that mechanisms see, and what two neighbours reach of a plan's claims: for all forms of emitted SQL.
 
 Sums, different values and units have one entry per cell, a tree one per cell and node of every level, a choice one per cell
 and value. A cell is told by the values of the discovered keys and its number among the public ones; absent entries are zero.
@@ -35,12 +35,16 @@ class Exact:
 
 def exact(plan: AnnotatedPlan, columns: Mapping[str, Any]) -> Exact:
     """What the engine's columns stand for; that no entry stands twice is checked."""
+    if plan.limited.root.keyed:
+        told = _told(plan, columns, len(columns["n"]))
+        keyed = [_once([((found, 0, 0, 0), m) for found, m in zip(told, columns[f"m{i}"].tolist())])
+                 for i in range(len(plan.measures))]  # fmt: skip
+        return Exact(_once(list(zip(told, columns["n"].tolist()))), tuple(keyed))
     if "part" not in columns:
         vectors = [_once([(((), int(k), 0, 0), int(m)) for k, m in zip(columns["k"], columns[f"m{i}"])])
                    for i in range(len(plan.measures))]  # fmt: skip
         return Exact({}, tuple(vectors))
-    discovered = len(plan.limited.root.discovered)
-    told = [tuple(repr(columns[f"f{n}"][row]) for n in range(discovered)) for row in range(len(columns["part"]))]
+    told = _told(plan, columns, len(columns["part"]))
     rows = list(zip(columns["part"].tolist(), told, columns["k"].tolist(), columns["leaf"].tolist(), columns["m"].tolist()))
     votes = _once([(found, m) for part, found, _, _, m in rows if part == -1])
     found_vectors: list[Mapping[Entry, int]] = []
@@ -49,6 +53,11 @@ def exact(plan: AnnotatedPlan, columns: Mapping[str, Any]) -> Exact:
         assert all(0 <= k < plan.limited.setting.cells for _, k, _, _ in mine)
         found_vectors.append(_tree(mine, measure) if measure.term.kind == "tree" else mine)
     return Exact(votes, tuple(found_vectors))
+
+
+def _told(plan: AnnotatedPlan, columns: Mapping[str, Any], rows: int) -> list[Found]:
+    discovered = len(plan.limited.root.discovered)
+    return [tuple(repr(columns[f"f{n}"][row]) for n in range(discovered)) for row in range(rows)]
 
 
 def _once(entries: list[tuple[Any, int]]) -> dict[Any, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 Columns = Mapping[str, "np.ndarray"]  # integer arrays, no nulls: what private measures travel as
+Batches = Generator[Exact[Columns], None, None]
+BATCH_ROWS = 1 << 16
 Schema = Mapping[str, str]  # column name to the engine's own type name
 
 
@@ -40,6 +42,10 @@ class Engine(Protocol):
     def schema(self, table: str) -> Schema: ...
 
     def run(self, sql: str, *, timeout_s: float) -> Exact[Columns]: ...
+
+    def batches(self, sql: str, *, timeout_s: float) -> Batches:
+        """The same rows, some at a time, none of them kept here; closing it ends the work. Fails as `run` does."""
+        ...
 
     def run_public(self, sql: str, *, timeout_s: float) -> PublicRows: ...
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future, wait
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from obverse.catalog.model import Catalog, Table
-from obverse.core.engine import Columns, EngineLimits, PublicRows, Schema
+from obverse.core.engine import BATCH_ROWS, Batches, Columns, EngineLimits, PublicRows, Schema
 from obverse.core.errors import CatalogError, invariant
 from obverse.core.secret import Exact
+from obverse.engines.batching import columns_of, in_time
 from obverse.engines.csv_source import private_csv, public_csv, records, text
 from obverse.engines.failing import failure, public_failure
+from obverse.engines.stopping import stoppable
 
 if TYPE_CHECKING:
     import duckdb as duckdb_module
@@ -62,6 +62,28 @@ class DuckDBEngine:
             invariant(values.dtype.kind == "i" and not np.ma.is_masked(values), "measures are integers without NULL")
             columns[name] = np.asarray(values)
         return Exact(columns)
+
+    def batches(self, sql: str, *, timeout_s: float) -> Batches:
+        """As `run`, with rows as DuckDB finds them; that a file changed meanwhile is told after the last of them."""
+        before = self._files()
+        cursor, asked = self._connection.cursor(), False
+
+        def some() -> Any:
+            nonlocal asked
+            if not asked:
+                cursor.execute(sql)
+                asked = True
+            return cursor.fetchmany(BATCH_ROWS)
+
+        try:
+            for rows in in_time(some, cursor.interrupt, timeout_s):
+                yield Exact(columns_of([column[0] for column in cursor.description or ()], rows))
+        except (self._duckdb.Error, RuntimeError, MemoryError, TimeoutError):
+            raise failure() from None
+        finally:
+            cursor.close()
+        if self._files() != before:
+            raise failure()
 
     def _fetch(self, sql: str, timeout_s: float) -> dict[str, Any]:
         cursor = self._connection.cursor()
@@ -178,27 +200,6 @@ class DuckDBEngine:
             "SET lock_configuration = true",
         ):
             self._connection.execute(statement)
-
-
-def stoppable(work: Callable[[], Any], stop: Callable[[], None], timeout_s: float) -> Any:
-    """Work in a thread of its own: one that is inside DuckDB hears neither Ctrl-C nor the clock before the query ends."""
-    done: Future[Any] = Future()
-
-    def run() -> None:
-        try:
-            done.set_result(work())
-        except BaseException as error:
-            done.set_exception(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    try:
-        wait((done,), timeout_s)
-    finally:
-        while not done.done():  # out of time, or interrupted
-            stop()
-            thread.join(0.05)
-    return done.result()
 
 
 def key_values(values: Any) -> Any:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from obverse.catalog.model import Catalog, Table
-from obverse.core.engine import Columns, EngineLimits, PublicRows, Schema
+from obverse.core.engine import Batches, Columns, EngineLimits, PublicRows, Schema
 from obverse.core.errors import CatalogError, invariant
 from obverse.core.secret import Exact
 from obverse.engines.failing import failure, public_failure
 from obverse.engines.postgres_address import address, refused, settled
-from obverse.engines.postgres_rows import columns_of
+from obverse.engines.postgres_rows import batches_of, columns_of
 from obverse.plan.dialects import DIALECTS
 
 if TYPE_CHECKING:
@@ -69,6 +69,15 @@ class PostgresEngine:
         try:
             with self._lock, self._reading(timeout_s) as cursor:
                 return Exact(columns_of(cursor, sql))
+        except (self._psycopg.Error, CatalogError, MemoryError, OSError):
+            raise failure() from None
+
+    def batches(self, sql: str, *, timeout_s: float) -> Batches:
+        """As `run`, in one statement whose rows are read as the server sends them."""
+        try:
+            with self._lock, self._reading(timeout_s) as cursor:
+                for columns in batches_of(cursor, sql):
+                    yield Exact(columns)
         except (self._psycopg.Error, CatalogError, MemoryError, OSError):
             raise failure() from None
 

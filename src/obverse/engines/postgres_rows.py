@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from obverse.core.engine import Columns
+from obverse.core.engine import BATCH_ROWS, Columns
 from obverse.core.errors import invariant
+from obverse.engines import batching
 
 if TYPE_CHECKING:
     import psycopg
@@ -37,6 +40,17 @@ def columns_of(cursor: psycopg.Cursor[Any], sql: str) -> Columns:
             invariant(None not in values, "measures are without NULL")
             columns[name] = np.array(values, dtype=np.int64)
     return columns
+
+
+def batches_of(cursor: psycopg.Cursor[Any], sql: str) -> Iterator[Columns]:
+    """The same by a copy that is read while the server works: a cursor of the server's would rule out parallel plans."""
+    kinds = _kinds(cursor, sql)
+    invariant(all(name.startswith("f") or kind == INTEGER_OID for name, kind in kinds), "measures are integers")
+    with cursor.copy(f"COPY ({sql}) TO STDOUT (FORMAT BINARY)") as copy:
+        copy.set_types([kind for _, kind in kinds])
+        rows = copy.rows()
+        while some := list(islice(rows, BATCH_ROWS)):
+            yield batching.columns_of([name for name, _ in kinds], some)
 
 
 def _kinds(cursor: psycopg.Cursor[Any], sql: str) -> list[tuple[str, int]]:

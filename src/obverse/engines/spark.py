@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import uuid
 from collections.abc import Iterator, Mapping
@@ -10,14 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from obverse.catalog.model import Catalog, Table
-from obverse.core.engine import Columns, EngineLimits, PublicRows, Schema
-from obverse.core.errors import CatalogError, invariant
+from obverse.core.engine import Batches, Columns, EngineLimits, PublicRows, Schema
+from obverse.core.errors import CatalogError, InvariantBroken, invariant
 from obverse.core.secret import Exact
-from obverse.engines.duckdb import PROBE_S, stoppable, unreadable
+from obverse.engines.batching import in_time, midnight
+from obverse.engines.duckdb import PROBE_S, unreadable
 from obverse.engines.failing import failure, public_failure
+from obverse.engines.spark_batches import arrow_batches, check_question
 from obverse.engines.spark_objects import arrow_table, is_spark_frame
 from obverse.engines.spark_session import session_for
 from obverse.engines.spark_work import marked, quiet, stop
+from obverse.engines.stopping import stoppable
 
 if TYPE_CHECKING:
     import pyarrow
@@ -64,14 +66,31 @@ class SparkEngine:
             raise failure() from None
         if self._files() != before:
             raise failure()
-        columns = {}
-        for name, column in zip(found.column_names, found.columns):
-            if name.startswith("f"):
-                columns[name] = key_values(column)
-                continue
-            invariant(str(column.type) == "int64" and column.null_count == 0, "measures are integers without NULL")
-            columns[name] = column.to_numpy()
-        return Exact(columns)
+        return Exact(columns_of(found))
+
+    def batches(self, sql: str, *, timeout_s: float) -> Batches:
+        """As `run`, one partition after the other; that a file changed meanwhile is told after the last of them."""
+        before = self._files()
+        name = f"obverse-{uuid.uuid4().hex}"
+        found: Iterator[pyarrow.Table] | None = None
+
+        def work() -> Any:
+            nonlocal found
+            with quiet(), marked(self._session, name):
+                found = found or arrow_batches(self._session, sql)
+                return next(found, None)
+
+        try:
+            for table in in_time(work, lambda: stop(self._session, name), timeout_s):
+                yield Exact(columns_of(table))
+        except InvariantBroken:
+            raise
+        except Exception:
+            raise failure() from None
+        finally:
+            stop(self._session, name)
+        if self._files() != before:
+            raise failure()
 
     def run_public(self, sql: str, *, timeout_s: float) -> PublicRows:
         try:
@@ -109,7 +128,7 @@ class SparkEngine:
             return
 
     def _fetch(self, sql: str, timeout_s: float) -> pyarrow.Table:
-        invariant(sql.startswith(("SELECT ", "WITH ")), "only questions are run")
+        check_question(sql)
         name = f"obverse-{uuid.uuid4().hex}"
 
         def work() -> Any:
@@ -206,6 +225,18 @@ def files_of(path: Path) -> Iterator[Path]:
         yield from (Path(folder, name) for name in names)
 
 
+def columns_of(found: pyarrow.Table) -> Columns:
+    """Measures as 64-bit integers without NULL, values of discovered keys as Python's own."""
+    columns = {}
+    for name, column in zip(found.column_names, found.columns):
+        if name.startswith("f"):
+            columns[name] = key_values(column)
+            continue
+        invariant(str(column.type) == "int64" and column.null_count == 0, "measures are integers without NULL")
+        columns[name] = column.to_numpy()
+    return columns
+
+
 def key_values(column: pyarrow.ChunkedArray) -> Any:
     """Values of a discovered key as Python's own, None for NULL; dates as their midnight, as DuckDB gives them."""
     import numpy as np
@@ -213,11 +244,6 @@ def key_values(column: pyarrow.ChunkedArray) -> Any:
     found = np.empty(len(column), dtype=object)
     found[:] = [midnight(value) for value in column.to_pylist()]
     return found
-
-
-def midnight(value: Any) -> Any:
-    is_date = isinstance(value, dt.date) and not isinstance(value, dt.datetime)
-    return dt.datetime(value.year, value.month, value.day) if is_date else value
 
 
 def type_name(spark: str, noted: str = "") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from obverse.catalog.model import Catalog
 from obverse.plan.dialects import DIALECTS
+from obverse.plan.keyed import Keyed
 from obverse.plan.nodes import Aggregate, Shape
 from obverse.plan.parts import Parts, long_form
 from obverse.plan.rows import Rows
@@ -14,10 +15,13 @@ from obverse.plan.sums import Sums
 def emit(root: Aggregate, catalog: Catalog, dialect: str, key: str = "") -> str:
     """The SQL text of the whole plan: one row per non-empty cell, its index `k` and one integer per measure.
 
-    Where keys are discovered or measures are more than sums, the long form: a row per part, key, cell and leaf.
+    Sums of discovered keys alone: a row per key. Where keys are discovered beside others or measures are more than sums,
+    the long form: a row per part, key, cell and leaf.
     `key` is drawn for each question: it chooses among rows and values of a unit that has more than its cap.
     """
     rows = Rows(root, Sources(catalog, DIALECTS[dialect], key), DIALECTS[dialect])
+    if root.keyed:
+        return Keyed(Parts(rows, key)).text()
     if long_form(root):
         return Parts(rows, key).text()
     writer = Sums(rows, DIALECTS[dialect])

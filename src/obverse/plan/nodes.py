@@ -208,6 +208,12 @@ class Aggregate:
         """Public cells; each discovered key has as many."""
         return self.public.count
 
+    @property
+    def keyed(self) -> bool:
+        """Whether all there is to tell is sums of discovered keys, so that each key is a row that stands by itself."""
+        alone = not self.public.keys and len(self.public.sets) == 1
+        return bool(self.discovered) and alone and all(measure.summed for measure in self.child.measures)
+
 
 Relation = Scan | Listed | Filter | Map | Join | Union | Reduce | Mark | Trim
 Node = Relation | Project | Limit | Aggregate

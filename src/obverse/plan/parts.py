@@ -109,12 +109,14 @@ class Parts:
         key = "id" if self.found else "CAST(0 AS BIGINT)"
         joined = ""
         if self.found:
-            kinds = [key.expr.facts.type for key in self.rows.root.discovered]
-            same = " AND ".join(self.rows.d.same(f"s.{f}", f"l.{f}", kind) for f, kind in zip(self.found, kinds))
-            joined = f" JOIN listed AS l ON {same}"
+            joined = f" JOIN listed AS l ON {self.same_key()}"
         rest = "".join(f", l.{f} AS {f}" for f in self.found)
         figures = f"CAST({i} AS BIGINT) AS part, {key} AS id, {k} AS k, CAST({leaf} AS BIGINT) AS leaf, {value} AS m{rest}"
         return f"SELECT {figures} FROM {source} AS s{joined}"
+
+    def same_key(self) -> str:
+        """What joins figures s of a key with its listing l."""
+        return " AND ".join(self.rows.d.same(f"s.{f}", f"l.{f}", self.kind(f)) for f in self.found)
 
     def added(self, places: list[int]) -> str:
         """All sums at once."""
@@ -196,11 +198,15 @@ class Parts:
 
     def listed(self) -> str:
         """The discovered keys, how many units vote for each, and their places in the order of their values."""
+        values = ", ".join(self.found)
+        order = ", ".join(f"{f} NULLS LAST" for f in self.found)
+        return f"SELECT {values}, n, CAST(row_number() OVER (ORDER BY {order}) - 1 AS BIGINT) AS id FROM {self.counted()} AS o"
+
+    def counted(self) -> str:
+        """The discovered keys, and how many units vote for each."""
         votes = self.inside("kept") if self.single else self.chosen("votes", self.found)
         values = ", ".join(self.found)
-        counted = f"(SELECT {values}, COUNT(*) AS n FROM {votes} AS v GROUP BY {values})"
-        order = ", ".join(f"{f} NULLS LAST" for f in self.found)
-        return f"SELECT {values}, n, CAST(row_number() OVER (ORDER BY {order}) - 1 AS BIGINT) AS id FROM {counted} AS o"
+        return f"(SELECT {values}, COUNT(*) AS n FROM {votes} AS v GROUP BY {values})"
 
     def chosen(self, pairs: str, values: list[str]) -> str:
         """Of each unit's different values at most as many as it may bring; only units with more are put in order."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from obverse.core.rng import Rng
 from obverse.core.secret import Exact
 from obverse.mechanisms.base import Additive
 from obverse.plan.allocate import CostedPlan, Noise
+from obverse.plan.key_order import value_order
 from obverse.plan.places import Leaves, asked_of, released_places
 
 if TYPE_CHECKING:
@@ -79,7 +81,6 @@ def _additive(mechanism: Noise) -> Additive:
 
 
 def _long(columns: Columns, costed: CostedPlan, rng: Rng) -> Released:
-
     public = costed.annotated.limited.setting.cells
     part = columns["part"]
     count, place, there = 1, columns["k"], None
@@ -101,6 +102,48 @@ def _long(columns: Columns, costed: CostedPlan, rng: Rng) -> Released:
             leaves = Leaves(place[mine], columns["leaf"][mine], columns["m"][mine])
             found |= released_places(leaves, cells, measure, mechanism, asked_of(costed, i), rng)
     return Released(cells, sums, found, keys)
+
+
+def randomize_keys(batches: Iterable[Exact[Columns]], costed: CostedPlan, rng: Rng) -> Released:
+    """The same release of a plan whose keys come a row each, in batches of any size: only what passed is held.
+
+    Claim:   the output has the distribution of `randomize` on the long form of the same rows.
+    Proof:   a key passes by its own count and noise of its own; each sum of a key that passed gets noise of its own. All
+             noise is independent and of the same mechanisms, so it does not matter in which order, or beside which other
+             keys, it is drawn. The long form tells keys in the order of their values; so are they told here, at the end.
+             A key that does not pass is forgotten with its batch, and no noise is drawn for its sums: as there. Noise is
+             drawn here, once for each row that arrives, so an engine that tries a part of its work again draws none.
+    Assumes: each key stands in one row of one batch (GROUP BY; checked of those that are released), with all its sums.
+    """
+    import numpy as np
+
+    root = costed.annotated.limited.root
+    kinds = [key.expr.facts.type for key in root.discovered]
+    passed = [_passed(batch.reveal(), costed, rng) for batch in batches]
+    found, sums = [keys for keys, _ in passed], [noisy for _, noisy in passed]
+    nothing: Any = np.empty(0, dtype=object)
+    keys = [np.concatenate([nothing, *(one[n] for one in found)]) for n in range(len(kinds))]
+    order = value_order(keys, kinds)
+    released = {}
+    for i in range(len(costed.measures)):
+        released[i] = np.concatenate([np.empty(0, dtype=np.int64), *(one[i] for one in sums)])[order]
+    return Released(len(order), released, {}, tuple(values[order] for values in keys))
+
+
+def _passed(columns: Columns, costed: CostedPlan, rng: Rng) -> tuple[list[NDArray[np.object_]], list[Integers]]:
+    """Of one batch the keys that pass the threshold, and their sums with noise."""
+    import numpy as np
+
+    assert costed.threshold is not None
+    votes, discovered = columns["n"], len(costed.annotated.limited.root.discovered)
+    invariant(votes.dtype.kind == "i", "votes must be integers")
+    there = np.flatnonzero(costed.threshold.passes(votes, rng))
+    noisy = []
+    for i, mechanism in enumerate(costed.mechanisms):
+        values = columns[f"m{i}"]
+        invariant(values.dtype.kind == "i" and len(values) == len(votes), "a measure must be an integer")
+        noisy.append(_additive(mechanism).sample(values[there], rng))
+    return [columns[f"f{n}"][there] for n in range(discovered)], noisy
 
 
 def _keys(columns: Columns, costed: CostedPlan, rng: Rng) -> tuple[Integers, tuple[NDArray[np.object_], ...], int]:

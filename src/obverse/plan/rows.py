@@ -45,6 +45,8 @@ class Rows:
     def reads(self) -> int:
         """How often the rows are read: weights take one reading more, before the rows are added up."""
         once = 1 if self.shape in (Shape.ROW, Shape.ONE) else 2
+        if self.root.keyed and once == 1:
+            return 1  # votes are counted beside the sums
         sums = 1 if self.shape is Shape.TOTAL else once
         others = [once if m.term.leaves is not None else 1 for m in self.measures if not m.summed]
         return sums * any(m.summed for m in self.measures) + sum(others) + bool(self.root.discovered)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 from obverse.core.engine import Engine
@@ -12,7 +13,7 @@ from obverse.core.loss import Loss
 from obverse.core.rng import Rng
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.finish import Finished, finish
-from obverse.plan.randomize import randomize
+from obverse.plan.randomize import randomize, randomize_keys
 from obverse.plan.verify import verify
 
 TIMEOUT_S = 600.0
@@ -122,8 +123,12 @@ def charged(
 
 
 def _released(question: Asked, engine: Engine, rng: Rng) -> Finished:
-    exact = engine.run(question.sql, timeout_s=TIMEOUT_S)
-    return finish(randomize(exact, question.costed, rng), question.costed)
+    costed = question.costed
+    if not costed.annotated.limited.root.keyed:
+        return finish(randomize(engine.run(question.sql, timeout_s=TIMEOUT_S), costed, rng), costed)
+    with closing(engine.batches(question.sql, timeout_s=TIMEOUT_S)) as batches:
+        released = randomize_keys(batches, costed, rng)
+    return finish(released, costed)
 
 
 def failed(receipt: Receipt) -> Failed:

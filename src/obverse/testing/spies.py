@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from obverse.core.engine import Columns, Engine, EngineLimits, PublicRows, Schema
+from obverse.core.engine import Batches, Columns, Engine, EngineLimits, PublicRows, Schema
 from obverse.core.ledger import Cap, Entry, Head, Ledger, Partitions, Receipt, Spent, Stored
 from obverse.core.secret import Exact
 
@@ -45,6 +45,11 @@ class EngineSpy:
         self.log.events.append("run")
         self.log.sql.append(sql)
         return self.engine.run(sql, timeout_s=timeout_s)
+
+    def batches(self, sql: str, *, timeout_s: float) -> Batches:
+        self.log.events.append("run")
+        self.log.sql.append(sql)
+        return self.engine.batches(sql, timeout_s=timeout_s)
 
     def run_public(self, sql: str, *, timeout_s: float) -> PublicRows:
         self.log.events.append("run_public")

@@ -122,7 +122,7 @@ def test_only_randomize_opens_the_box_and_only_the_doors_run_an_engine() -> None
                 if node.func.attr == "reveal":
                     reveals.add(place)
                 keywords = {keyword.arg for keyword in node.keywords}
-                if node.func.attr == "run" and "timeout_s" in keywords and not place.startswith("testing/"):
+                if node.func.attr in ("run", "batches") and "timeout_s" in keywords and not place.startswith("testing/"):
                     runs.add(place)
     assert reveals == {"plan/randomize.py"}
     assert runs <= {"session/ask.py", "session/custody.py"}

@@ -13,7 +13,7 @@ from obverse.core.errors import InvariantBroken
 from obverse.core.secret import Exact
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.plan.allocate import CostedPlan
-from obverse.plan.randomize import randomize
+from obverse.plan.randomize import randomize, randomize_keys
 from obverse.session.planning import Planned
 from obverse.testing.identity import Identity
 from obverse.testing.seeded import SeededRng
@@ -89,3 +89,44 @@ def test_keys_may_come_in_any_order(planned: Callable[..., Planned]) -> None:
     found = randomize(Exact(exact | {"f0": np.array(["b", "b", "a", "a"], dtype=object)}), costed, SeededRng(1))
     assert [keys.tolist() for keys in found.keys] == [["b"]]
     assert found.sums[0].tolist() == [pytest.approx(9000, abs=500)]
+
+
+def keyed(names: list[str], votes: list[int], sums: list[int]) -> Exact[dict[str, np.ndarray]]:  # type: ignore[type-arg]
+    numbers = {"n": np.array(votes, dtype=np.int64), "m0": np.array(sums, dtype=np.int64)}
+    return Exact(numbers | {"f0": np.array(names, dtype=object)})
+
+
+def test_keys_come_in_batches_and_leave_in_the_order_of_their_values(planned: Callable[..., Planned]) -> None:
+    costed = planned("SELECT note, COUNT(*) FROM visits GROUP BY note", delta=1e-6).costed
+    batches = [keyed(["d", "b"], [9000, 1], [9000, 1]), keyed([], [], []), keyed(["a", "c"], [2, 8000], [2, 8000])]
+    found = randomize_keys(batches, costed, SeededRng(1))
+    assert [keys.tolist() for keys in found.keys] == [["c", "d"]]
+    assert found.sums[0].tolist() == [pytest.approx(8000, abs=500), pytest.approx(9000, abs=500)]
+    assert found.sums[0].tolist() != [8000, 9000]
+
+
+def test_a_key_of_two_batches_is_a_defect(planned: Callable[..., Planned]) -> None:
+    costed = planned("SELECT note, COUNT(*) FROM visits GROUP BY note", delta=1e-6).costed
+    with pytest.raises(InvariantBroken, match="twice"):
+        randomize_keys([keyed(["a"], [9000], [9000])] * 2, costed, SeededRng(1))
+
+
+def test_keys_pass_by_chance_alike_whatever_the_batches(planned: Callable[..., Planned]) -> None:
+    """At the threshold a key passes with chance P[Z >= 0]: 4,000 keys each way, false alarm below 1e-9 (6 deviations)."""
+    costed = planned("SELECT note, COUNT(*) FROM visits GROUP BY note", delta=1e-6).costed
+    assert costed.threshold is not None
+    least, names = costed.threshold.threshold, [f"{i:04}" for i in range(4000)]
+    chance = float(costed.threshold.probability((least,), 1)[0])
+    for size in (1, 7, 4000):
+        pieces = [names[start : start + size] for start in range(0, 4000, size)]
+        batches = (keyed(piece, [least] * len(piece), [0] * len(piece)) for piece in pieces)
+        passed = randomize_keys(batches, costed, SeededRng(size)).cells
+        assert abs(passed - 4000 * chance) < 6 * (4000 * chance * (1 - chance)) ** 0.5
+
+
+def test_votes_and_sums_that_are_no_integers_are_a_defect(planned: Callable[..., Planned]) -> None:
+    costed = planned("SELECT note, COUNT(*) FROM visits GROUP BY note", delta=1e-6).costed
+    good, double, name = np.array([9], dtype=np.int64), np.array([1.0]), np.array(["a"], dtype=object)
+    for held in ({"n": good, "m0": double}, {"n": double, "m0": good}, {"n": good, "m0": np.repeat(good, 2)}):
+        with pytest.raises(InvariantBroken):
+            randomize_keys([Exact(held | {"f0": name})], costed, SeededRng(1))
