@@ -1,6 +1,6 @@
 """The distribution's own PostgreSQL, where there is one: unlike the one that tests bring, it has ICU, citext and locales.
 
-Without it tests that ask for it are skipped by name, also in continuous integration.
+Without it tests that ask for it are skipped by name; in continuous integration, which installs it, they fail.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import pytest
+from tests.servers import missing
 
 NUMBERS = itertools.count()
 OWNER = "postgres"  # the user that the server runs as, where tests run as root, for it will not run as root
@@ -23,7 +23,7 @@ OWNER = "postgres"  # the user that the server runs as, where tests run as root,
 def programs() -> Path:
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not found or not shutil.which("localedef"):
-        pytest.skip("a PostgreSQL of the distribution, or localedef, is missing")
+        missing("a PostgreSQL of the distribution, or localedef,")
     return found[-1].parent
 
 
@@ -35,7 +35,7 @@ def folder() -> Path:
     at, root = programs(), os.geteuid() == 0
     user = OWNER if root else None
     if root and not any(one.pw_name == OWNER for one in pwd.getpwall()):
-        pytest.skip("a user that the server could run as is missing")
+        missing("a user that the server could run as")
     made = Path(tempfile.mkdtemp(prefix="obverse-distribution-"))
     atexit.register(shutil.rmtree, made, True)
     locales = made / "locales"

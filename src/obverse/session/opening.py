@@ -12,7 +12,8 @@ from typing import Any
 
 from obverse.catalog.complete import complete, needed_values
 from obverse.catalog.load import load, locator
-from obverse.catalog.model import Catalog, Table
+from obverse.catalog.model import Catalog, Column, Table
+from obverse.catalog.source_types import type_of
 from obverse.catalog.tables import unit_text
 from obverse.core.engine import Engine
 from obverse.core.errors import CatalogError, invariant
@@ -82,10 +83,14 @@ def engine_of(catalog: Catalog, objects: Mapping[str, Any] | None = None) -> Eng
 
 def public_values(engine: Engine, catalog: Catalog, table: str, column: str) -> tuple[Value, ...]:
     """The public list that a column takes its values from, in its natural order."""
-    d = DIALECTS[engine.dialect]
-    name = d.identifier(column)
-    rows = d.relation(catalog.tables[table])
-    sql = f"SELECT DISTINCT {name} FROM {rows} WHERE {name} IS NOT NULL ORDER BY 1 LIMIT {VALUES_MAX + 1}"
+    d, listing = DIALECTS[engine.dialect], catalog.tables[table]
+    stored = {name.lower(): kind for name, kind in engine.schema(table).items()}.get(column.lower(), "")
+    declared = listing.columns.get(column)
+    kind = declared.type if declared is not None else type_of(stored)
+    value = f"t.{d.identifier(column)}"
+    value = value if kind is None else d.stored(value, Column(column, kind, stored=stored))
+    rows = f"SELECT {value} AS v FROM {d.relation(listing)} AS t"
+    sql = f"SELECT DISTINCT v FROM ({rows}) AS r WHERE v IS NOT NULL ORDER BY v LIMIT {VALUES_MAX + 1}"
     return tuple(row[0] for row in engine.run_public(sql, timeout_s=60).rows)
 
 

@@ -284,3 +284,12 @@ def test_a_rehearsal_reads_no_private_table(project: Path, server: Server) -> No
     assert [row[0] for row in answer.rows] == ["a", "b", "é"]
     joined = "SELECT w.beds, COUNT(*) FROM visits AS v JOIN wards AS w ON v.ward = w.ward GROUP BY w.beds ORDER BY w.beds"
     assert [row[0] for row in obverse.rehearse(project, joined).rows] == [3, 4, 5]
+
+
+def test_listed_values_of_a_fixed_length_come_without_their_blanks(project: Path, server: Server) -> None:
+    server.owner.execute("ALTER TABLE clinic.wards ALTER COLUMN ward TYPE CHAR(5)")
+    (project / "obverse.toml").write_text(TOML.replace('values = ["a", "b", "é"]', 'values = "wards.ward"'))
+    with obverse.open(project) as session:
+        rows = session.ask(COUNTED, epsilon=5).rows
+    assert [row[0] for row in rows] == ["a", "b", "é"]
+    assert all(row[1] > 300 for row in rows)
