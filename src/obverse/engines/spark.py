@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +89,8 @@ class SparkEngine:
         except Exception:
             raise failure() from None
         finally:
-            stop(self._session, name)
+            with suppress(Exception):  # nothing is left to stop where the server is gone
+                stop(self._session, name)
         if self._files() != before:
             raise failure()
 
