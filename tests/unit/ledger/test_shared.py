@@ -272,15 +272,15 @@ def test_waiting_for_the_lock_is_bounded_and_charges_nothing(world, claimed, dat
 
 def test_a_user_who_may_not_write_is_refused(world, claimed, database, rows, monkeypatch, ask):
     world.open(claimed)
-    rows.execute("CREATE ROLE reader LOGIN")
+    rows.execute("CREATE ROLE ledger_reader LOGIN")
     try:
-        rows.execute("GRANT USAGE ON SCHEMA obverse TO reader")
-        rows.execute("GRANT SELECT ON ALL TABLES IN SCHEMA obverse TO reader")
-        monkeypatch.setenv("OBVERSE_TEST_LEDGER", psycopg.conninfo.make_conninfo(database, user="reader"))
+        rows.execute("GRANT USAGE ON SCHEMA obverse TO ledger_reader")
+        rows.execute("GRANT SELECT ON ALL TABLES IN SCHEMA obverse TO ledger_reader")
+        monkeypatch.setenv("OBVERSE_TEST_LEDGER", psycopg.conninfo.make_conninfo(database, user="ledger_reader"))
         assert code_of(world.open, claimed) == "ledger_unwritable"
     finally:
-        rows.execute("DROP OWNED BY reader")
-        rows.execute("DROP ROLE reader")
+        rows.execute("DROP OWNED BY ledger_reader")
+        rows.execute("DROP ROLE ledger_reader")
 
 
 def test_a_role_needs_few_rights_once_the_schema_is_there(world, claimed, database, rows, monkeypatch, ask):
