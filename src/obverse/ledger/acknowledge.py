@@ -10,7 +10,7 @@ from obverse.catalog.model import Budget
 from obverse.core.errors import LedgerError, Refused
 from obverse.core.ledger import Spent
 from obverse.ledger.anchor import Anchored, NoAnchor, rolled_back, state_of
-from obverse.ledger.book import Book, total_stated
+from obverse.ledger.book import Book, counted, partitions_of
 from obverse.ledger.datasets import Dataset
 from obverse.ledger.home import Home
 from obverse.ledger.opened import Claimed, Opened, conflict
@@ -104,13 +104,17 @@ def _remembered(home: Home, claimed: Claimed) -> tuple[Dataset, Anchored, dict[i
 
 
 def _forgotten(ledger: StoredLedger, book: Book, anchored: Anchored, heads: dict[int, str]) -> Spent:
-    """The anchored total less that of the common past; all that is left where a moved ledger may have gone on."""
+    """The anchored total less that of the common past; all that is left where a moved ledger may have gone on.
+
+    The total is that of the partition with the largest, and what was lost may be about another one: of the common past only
+    debits that every partition has are taken off.
+    """
     zero = Fraction(0)
     shared = Spent(book.terms.accounting)
     past = shared
     for entry in ledger.entries():
-        if "total_amount" in entry.fields:
-            past = total_stated(entry, book.terms)
+        if "total_amount" in entry.fields and partitions_of(entry) is None:
+            past = past.plus(counted(entry, book.terms))
         if book.ledger_id == anchored.ledger_id and heads.get(entry.number) == entry.hash:
             shared = past
     lost = Spent(

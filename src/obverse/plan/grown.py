@@ -16,10 +16,10 @@ def grown_source(table: Table, source: str, unit: str | None, d: Dialect) -> tup
     """
     if table.partition is None:
         return source, unit, []
-    column = table.columns[table.partition.column]
-    at = printing.enforced(column, d)
-    through = d.literal(value_of(published(table).last, column.type), column.type)
-    inside = f"{at} <= {through}"
+    column, among = table.columns[table.partition.column], published(table)
+    at = printing.raw_column(column, d)  # as it lies: a value moved to a bound would come to another partition with the bound
+    first, last = (d.literal(value_of(end, column.type), column.type) for end in (among.first, among.last))
+    inside = f"{at} BETWEEN {first} AND {last}"
     if unit is None:
         return source, unit, [inside]
     assert table.unit is not None

@@ -21,10 +21,8 @@ from obverse.core.ledger import Partitions
 from obverse.core.types import Type, Value, date_of
 from obverse.plan.expressions import as_number
 from obverse.plan.nodes import Filter, Join, Mark, Reduce, Relation, Scan, every, sides
-from obverse.plan.question import Question
+from obverse.plan.question import UNITS, Question
 from obverse.plan.relations import facts_of
-
-UNITS = "count_units"
 
 
 def touched(relation: Relation, catalog: Catalog) -> Partitions | None:

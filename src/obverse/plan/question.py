@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 COUNT_MAX = 1 << 40  # no count that is told is taken to be larger
 
 
+UNITS = "count_units"  # COUNT(DISTINCT the unit's key)
+
+
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
     """One aggregate of the question: its registry name, argument, literal parameter, and where it stands in the text."""

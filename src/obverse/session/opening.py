@@ -15,6 +15,7 @@ from obverse.catalog.load import load, locator
 from obverse.catalog.model import Catalog, Column, Table
 from obverse.catalog.source_types import type_of
 from obverse.catalog.tables import unit_text
+from obverse.core.bounds import Interval
 from obverse.core.engine import Engine
 from obverse.core.errors import CatalogError, invariant
 from obverse.core.ledger import Terms
@@ -26,6 +27,7 @@ from obverse.ledger.opened import Claimed, Opened
 from obverse.ledger.register import open_dataset, private_here
 from obverse.ledger.sources import FileSource, NamedSource, ObjectSource, ServerSource, Source
 from obverse.plan.dialects import DIALECTS
+from obverse.plan.partitions import partitioned
 from obverse.plan.print import enforced
 from obverse.session.public_facts import with_public_facts
 
@@ -98,10 +100,20 @@ def claimed(catalog: Catalog) -> Claimed:
     """What the project says of its private data, for the registry of datasets."""
     assert catalog.unit is not None
     unit = catalog.unit.table if catalog.unit.key is None else f"{catalog.unit.table}.{catalog.unit.key}"
-    unit += f" in its first {catalog.unit.first}" if catalog.unit.first else ""
-    unit += f" in each {catalog.unit.each}" if catalog.unit.each else ""
+    unit += grown_words(catalog)
     terms = Terms(catalog.accounting, catalog.neighbours, unit)
     return Claimed(sources_of(catalog), catalog.ledger, terms, catalog.budget, catalog.ledger_server)
+
+
+def grown_words(catalog: Catalog) -> str:
+    """How units count in growing data, and from which partition on: what would move them to others changes the terms."""
+    table = partitioned(catalog)
+    if table is None or table.partition is None or catalog.unit is None:
+        return ""
+    column = table.columns[table.partition.column]
+    assert isinstance(column.bounds, Interval)
+    counted = "in its first" if catalog.unit.first else "in each"
+    return f" {counted} {column.name} ({column.type.value}) from {column.bounds.lo}"
 
 
 def sources_of(catalog: Catalog) -> tuple[Source, ...]:

@@ -20,7 +20,7 @@ from obverse.plan.functions import call
 from obverse.plan.limit import not_learned
 from obverse.plan.measure import bounded
 from obverse.plan.nodes import Filter, Fold, Key, Mark, Reduce, Relation, Trim, scans
-from obverse.plan.question import AggregateCall, Question
+from obverse.plan.question import UNITS, AggregateCall, Question
 from obverse.plan.relations import facts_of, names, pruned, unit_key, unused
 from obverse.plan.rules.reduce import fold_facts
 from obverse.sql.google import PER_GROUP, PER_ROW, Clause, Contribution
@@ -32,7 +32,6 @@ from obverse.sql.searching import Found, Searching
 
 BY_GROUP = ("count", "sum", "avg")
 BY_ROW = ("quantile_cont", "var_pop", "stddev_pop")
-UNITS = "count_units"
 MEAN_ROWS = 64  # for the grid of a mean, which no number of rows bounds
 
 

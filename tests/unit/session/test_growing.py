@@ -11,7 +11,7 @@ import pytest
 import obverse
 from obverse.catalog.load import loads
 from obverse.core.errors import BudgetExceeded, CatalogError, LedgerError, Refused
-from obverse.session.curator import publish_data
+from obverse.session.curator import acknowledge_ledger, publish_data
 
 TOML = """
 [project]
@@ -173,3 +173,40 @@ def test_partitions_that_would_not_keep_units_apart_are_refused(old: str, new: s
     with pytest.raises(CatalogError) as error:
         loads(text, Path("/"))
     assert error.value.code == "bad_partition"
+
+
+def test_rows_outside_the_bounds_of_the_partition_column_are_in_no_partition(project: Path) -> None:
+    """Were they moved to a bound, another bound would give them another partition, with a budget that is not spent."""
+    (project / "obverse.toml").write_text(TOML.format(counts="first").replace("[1, 9]", "[2, 2]"))
+    publish_data(project, "2")
+    with obverse.open(project) as session:
+        assert abs(number(session) - 2 * PEOPLE / 3) < 30  # of persons whose first wave is 1 the rows of wave 2 count here
+    (project / "obverse.toml").write_text(TOML.format(counts="first").replace("[1, 9]", "[2, 9]"))
+    with obverse.open(project) as session:
+        assert abs(number(session, "", 1) - 2 * PEOPLE / 3) < 60
+    (project / "obverse.toml").write_text(TOML.format(counts="first"))  # from 1 on: their first wave would be another
+    with pytest.raises(LedgerError) as error, obverse.open(project):
+        pass
+    assert error.value.code == "terms_conflict"
+
+
+def test_what_a_restored_ledger_forgot_may_be_about_any_partition(project: Path) -> None:
+    """The anchor remembers the largest sum of any partition; what was lost below it is charged to all of them."""
+    publish_data(project, "3")
+    with obverse.open(project) as session:
+        number(session, " WHERE wave = 1", 5)
+    ledger = project / ".obverse" / "ledger.db"
+    older = ledger.read_bytes()
+    with obverse.open(project) as session:
+        number(session, " WHERE wave = 2", 4)
+    for beside in ledger.parent.glob("ledger.db-*"):
+        beside.unlink()
+    ledger.write_bytes(older)
+    with pytest.raises(LedgerError), obverse.open(project):
+        pass
+    acknowledge_ledger(project, "the disk was restored")
+    with obverse.open(project) as session:
+        assert session.ledger.spent().amount == 10
+        with pytest.raises(BudgetExceeded):
+            number(session, " WHERE wave = 2 AND yes", 6)
+        number(session, " WHERE wave = 3", 5)
