@@ -111,8 +111,9 @@ class SparkEngine:
         return True
 
     def known_by(self, table: str) -> tuple[str, str]:
-        """A table of a catalog is known by the name of its cluster and its own; Spark does not tell when its rows change."""
-        return f"spark:{self._url or 'local'}/{self._sources[table].table}", ""
+        """What lies on a cluster is known by the names of both; Spark does not tell when its rows change."""
+        source = self._sources[table]
+        return f"spark:{self._url or 'local'}/{source.table or source.path}", ""
 
     def powers(self) -> tuple[str, ...]:
         return ()

@@ -13,11 +13,12 @@ from obverse.core.errors import Refused
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """A private table's file."""
+    """A private table's file, or its folder of files."""
 
     name: str
     path: Path
     unit: str = ""  # the declared way from its rows to their unit
+    folder: bool = False  # whether it may be a folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +99,8 @@ def identify(source: Source, digest_of: Callable[[Stamp], str]) -> Identified:
             return Identified(name, "", (Identity("object", f"{os.path.realpath(project)}#{name}"),))
         case ServerSource(name, place, mark):
             return Identified(name, hashlib.sha256(mark.encode()).hexdigest(), (Identity("server", place),))
-        case FileSource(name, path):
-            return _identify_file(name, path, digest_of)
+        case FileSource(name, path, _, folder):
+            return _identify_file(name, path, digest_of, folder=folder)
 
 
 def digest_file(stamp: Stamp) -> str:
@@ -116,13 +117,13 @@ def inode_now(path: str) -> str | None:
     return _inode(there)
 
 
-def _identify_file(name: str, path: Path, digest_of: Callable[[Stamp], str]) -> Identified:
+def _identify_file(name: str, path: Path, digest_of: Callable[[Stamp], str], *, folder: bool) -> Identified:
     real = os.path.realpath(path)
     try:
         there = os.stat(real)
-        if not os.path.isfile(real):
+        if not (os.path.isfile(real) or folder):
             raise IsADirectoryError
-        digest = digest_of(Stamp(real, there.st_mtime_ns, there.st_size, _inode(there)))
+        parts = [digest_of(_stamp(part)) for part in parts_of(real)]
     except OSError:
         raise Refused(
             "source_missing",
@@ -130,12 +131,37 @@ def _identify_file(name: str, path: Path, digest_of: Callable[[Stamp], str]) -> 
             place=str(path),
             fix="Correct the table's source in obverse.toml, or bring the file back.",
         ) from None
+    digest = parts[0] if os.path.isfile(real) else hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()
     known_by = [Identity("path", real)]
     if there.st_ino:
         known_by.append(Identity("inode", _inode(there), real))
     if there.st_size:
-        known_by.append(Identity("content", digest))
+        known_by += [Identity("content", part) for part in dict.fromkeys(parts)]  # of a folder each file, wherever it is put
     return Identified(name, digest, tuple(known_by))
+
+
+def parts_of(path: str) -> list[str]:
+    """The file itself, or all files that a folder holds rows in; engines pass over names that begin with _ or a dot."""
+    if os.path.isfile(path):
+        return [path]
+    found = [
+        os.path.join(folder, name)
+        for folder, _, names in os.walk(path)
+        for name in names
+        if not name.startswith(("_", ".")) and not _passed_over(os.path.relpath(folder, path))
+    ]
+    if not found:
+        raise FileNotFoundError
+    return sorted(found)
+
+
+def _passed_over(folder: str) -> bool:
+    return any(part.startswith(("_", ".")) and part != "." and "=" not in part for part in folder.split(os.sep))
+
+
+def _stamp(path: str) -> Stamp:
+    there = os.stat(path)
+    return Stamp(path, there.st_mtime_ns, there.st_size, _inode(there))
 
 
 def _inode(there: os.stat_result) -> str:

@@ -60,15 +60,20 @@ def with_places(catalog: Catalog, engine: Engine) -> Catalog:
     """The catalog with what tells tables on a server apart, whatever name the server is reached by."""
     tables = dict(catalog.tables)
     for name, table in tables.items():
-        if table.source.kind == "table":
+        if on_server(table, catalog):
             place, mark = engine.known_by(name)
             tables[name] = replace(table, source=replace(table.source, place=place, mark=mark))
     return replace(catalog, tables=tables)
 
 
+def on_server(table: Table, catalog: Catalog) -> bool:
+    """Whether a table's rows lie where the engine runs, not here: a table of its catalog, or files of a cluster."""
+    return table.source.kind == "table" or (table.source.kind != "object" and "url" in catalog.engine)
+
+
 def located(catalog: Catalog) -> Catalog:
     """A catalog that was loaded without its engine, with the places of its tables on a server."""
-    if not any(table.source.kind == "table" for table in catalog.tables.values()):
+    if not any(on_server(table, catalog) for table in catalog.tables.values()):
         return catalog
     engine = engine_of(catalog)
     try:
@@ -122,16 +127,21 @@ def sources_of(catalog: Catalog) -> tuple[Source, ...]:
     for table in catalog.tables.values():
         if table.unit is None:
             continue
-        if table.source.path is not None:
-            found.append(FileSource(table.name, table.source.path, _declared_unit(table, table.unit)))
-        elif table.source.kind == "table":
+        if on_server(table, catalog):
             invariant(table.source.place != "", "a table on a server has a place")
             found.append(ServerSource(table.name, table.source.place, table.source.mark, _declared_unit(table, table.unit)))
+        elif table.source.path is not None:
+            found.append(file_source(table, catalog, _declared_unit(table, table.unit)))
         else:
             found.append(ObjectSource(table.name, catalog.root))
     if catalog.dataset is not None:
         found.append(NamedSource(catalog.dataset))
     return tuple(found)
+
+
+def file_source(table: Table, catalog: Catalog, unit: str = "") -> FileSource:
+    assert table.source.path is not None
+    return FileSource(table.name, table.source.path, unit, folder=catalog.engine["kind"] == "spark")
 
 
 def _declared_unit(table: Table, unit: KeyPath) -> str:
@@ -178,10 +188,10 @@ def check_sources(project: Project, home: Home) -> None:
     """
     catalog = project.catalog
     for table in catalog.tables.values():
-        path = table.source.path
+        path = None if on_server(table, catalog) else table.source.path
         if table.public:
             place: Source = ServerSource(table.name, table.source.place, "")
-            source = place if path is None else FileSource(table.name, path)
+            source = place if path is None else file_source(table, catalog)
             if table.source.kind != "object" and private_here(home, (source,), catalog.ledger_server):
                 raise public_private(table)
             continue
@@ -189,7 +199,7 @@ def check_sources(project: Project, home: Home) -> None:
         if path is None:
             fit = probe()
         else:
-            (known,) = home.identified((FileSource(table.name, path),))
+            (known,) = home.identified((file_source(table, catalog),))
             shape = repr((known.digest, table.source.kind, table.source.table, table.source.delimiter, table.source.header))
             declared = repr([table.columns[c] for c in sorted(table.columns)])
             fit = home.once_checked(hashlib.sha256(f"1{shape}{declared}".encode()).hexdigest(), probe)
