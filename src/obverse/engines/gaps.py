@@ -45,8 +45,8 @@ GAPS = (
     Gap(
         "changed rows",
         ("duckdb", "postgres", "spark"),
-        "That rows changed since a version was published is seen by the content of files on DuckDB, by the server's counters "
-        "on PostgreSQL, and not at all for tables of Spark's catalog.",
+        "That rows changed since a version was published is seen by the content of files that lie on this machine, by the "
+        "server's counters on PostgreSQL, and not at all for tables of Spark's catalog and files of a cluster.",
         "Spark keeps no such count. Run `obverse data publish` after each load.",
     ),
     Gap(

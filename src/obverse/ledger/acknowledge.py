@@ -78,7 +78,7 @@ def _take_rolled_back(home: Home, claimed: Claimed, reason: str, why: str) -> No
 def _unanchored(home: Home, claimed: Claimed, dataset: Dataset, anchored: Anchored) -> StoredLedger:
     """The ledger that is there, whatever it has forgotten; an empty one where there is none."""
     if claimed.server is not None:
-        return found_or_made(claimed.server, dataset, home.identified(claimed.sources), anchored.budget)
+        return found_or_made(home, claimed, claimed.server, dataset, anchored.budget)
     ledger = SqliteLedger(dataset.ledger, NoAnchor())
     try:
         if not dataset.ledger.exists() or ledger.book().count == 0:

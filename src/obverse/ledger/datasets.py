@@ -14,6 +14,7 @@ from typing import Any, Protocol, cast
 from obverse.core.errors import LedgerError
 from obverse.core.ledger import Accounting, Terms
 from obverse.core.units import Neighbours
+from obverse.ledger.fingerprints import Seal
 from obverse.ledger.sources import Identified, Identity, inode_now
 
 IN_POSTGRES = Path("postgres")  # stands for the path of a ledger that lies in no file; it is known by its id
@@ -136,6 +137,11 @@ class Datasets:
 
 class DatasetsAt(Protocol):
     """A place where datasets are registered: the home of one machine, or a database that several share."""
+
+    @property
+    def seal(self) -> Seal:
+        """What fingerprints are made with there."""
+        ...
 
     def exclusive(self) -> AbstractContextManager[Datasets]:
         """To be read and changed by one process at a time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from obverse.core.errors import LedgerError
 from obverse.ledger.anchor import Anchored
+from obverse.ledger.fingerprints import Seal, seal_in, unknown_secret
 from obverse.ledger.registry import Registry
 from obverse.ledger.sources import Identified, Source, Stamp, digest_file, identify
 from obverse.ledger.storage import BUSY_S, Database, Shape
@@ -37,6 +39,17 @@ SHAPE = Shape(
             "CREATE TABLE synthetic (digest TEXT PRIMARY KEY) WITHOUT ROWID",
             "CREATE TABLE unit_path (place TEXT PRIMARY KEY, path TEXT NOT NULL) WITHOUT ROWID",
         ),
+        (  # plain hashes become fingerprints under this home's secret
+            "CREATE TABLE seal (name TEXT NOT NULL)",
+            "INSERT INTO seal SELECT sealed('seal', '')",
+            "UPDATE identity SET value = sealed('file', value) WHERE kind = 'content'",
+            "UPDATE published SET digest = sealed('file', digest) WHERE digest <> ''",
+            "DELETE FROM checked",
+            "UPDATE synthetic SET digest = sealed('file', digest)",
+            "DROP TABLE digest",
+            "CREATE TABLE digest (path TEXT NOT NULL, seal TEXT NOT NULL, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL,"
+            " inode TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (path, seal)) WITHOUT ROWID",
+        ),
     ),
     code_missing="no_home",
     code_unwritable="no_home",
@@ -49,8 +62,10 @@ class Home:
 
     def __init__(self, folder: Path, *, busy_s: float = BUSY_S) -> None:
         self.folder = folder
-        self._database = Database(folder / "registry.db", SHAPE, busy_s=busy_s)
+        self.seal = seal_in(folder)
+        self._database = Database(folder / "registry.db", SHAPE, busy_s=busy_s, functions={"sealed": self.seal.of})
         self._database.create()
+        self._read: dict[Stamp, str] = {}  # plain hashes, of files read by this process; kept nowhere else
         with self.exclusive():
             pass
 
@@ -58,20 +73,24 @@ class Home:
     def exclusive(self) -> Iterator[Registry]:
         """The registry, to be read and changed by one process at a time."""
         with self._database.transaction() as connection:
-            yield Registry(connection)
+            yield self._registry(connection)
 
     @contextmanager
     def shared(self) -> Iterator[Registry]:
         """The registry, to be read."""
         with self._database.reading() as connection:
-            yield Registry(connection)
+            yield self._registry(connection)
 
     def anchor(self, ledger_id: str) -> HomeAnchor:
         return HomeAnchor(self, ledger_id)
 
-    def identified(self, sources: Sequence[Source]) -> tuple[Identified, ...]:
-        """The sources with what they are known by; a file is read only when it changed since it was last read."""
-        return tuple(identify(source, self._digest) for source in sources)
+    def identified(self, sources: Sequence[Source], seal: Seal | None = None) -> tuple[Identified, ...]:
+        """The sources with what they are known by, here or under another place's seal.
+
+        A file is read only when it changed since it was last read.
+        """
+        under = self.seal if seal is None else seal
+        return tuple(identify(source, under, lambda stamp: self._digest(stamp, under)) for source in sources)
 
     def once_checked(self, source: str, check: Callable[[], bool]) -> bool:
         """Whether a source passes a check that reads it whole; what has passed once is not read again."""
@@ -87,14 +106,22 @@ class Home:
     def close(self) -> None:
         self._database.close()
 
-    def _digest(self, stamp: Stamp) -> str:
+    def _registry(self, connection: sqlite3.Connection) -> Registry:
+        registry = Registry(connection)
+        if registry.sealed_by() != self.seal.name:
+            raise unknown_secret(str(self.folder / "secret"))
+        return registry
+
+    def _digest(self, stamp: Stamp, seal: Seal) -> str:
         with self.shared() as registry:
-            known = registry.cached_digest(stamp)
+            known = registry.cached_digest(stamp, seal)
         if known is not None:
             return known
-        digest = digest_file(stamp)
+        if stamp not in self._read:
+            self._read[stamp] = digest_file(stamp)
+        digest = seal.of("file", self._read[stamp])
         with self.exclusive() as registry:
-            registry.cache_digest(stamp, digest)
+            registry.cache_digest(stamp, seal, digest)
         return digest
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from obverse.ledger.fingerprints import fresh_secret
 from obverse.ledger.postgres_errors import failed
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE FUNCTION obverse.append_only() RETURNS trigger LANGUAGE plpgsql AS"
         " $$ BEGIN RAISE EXCEPTION 'append only'; END $$",
         *(statement.format(table) for table in ("entry", "answer", "note") for statement in _APPEND_ONLY),
+        "CREATE TABLE obverse.secret (value text NOT NULL)",
+        "CREATE UNIQUE INDEX ON obverse.secret ((true))",
     ),
 )
 
@@ -52,6 +55,7 @@ def bring_up_to_date(connection: psycopg.Connection[Any], place: str) -> None:
             for statement in migration:
                 connection.execute(statement)
             connection.execute(f"INSERT INTO {SCHEMA}.migration VALUES (%s, now())", (number,))
+        connection.execute(f"INSERT INTO {SCHEMA}.secret VALUES (%s) ON CONFLICT DO NOTHING", (fresh_secret(),))
 
 
 def _format_of(connection: psycopg.Connection[Any], place: str) -> int:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from obverse.catalog.model import Server
 from obverse.core.errors import LedgerError, Refused
 from obverse.ledger.datasets import Datasets
+from obverse.ledger.fingerprints import Seal, seal_of
 from obverse.ledger.postgres_errors import InDoubt, Undone, failed, is_lost, told
 from obverse.ledger.postgres_schema import SCHEMA, bring_up_to_date
 from obverse.ledger.sources import portable
@@ -67,6 +68,7 @@ class PostgresServer:
         self._lock = threading.RLock()
         self._connected: psycopg.Connection[Any] | None = None
         self._process = os.getpid()
+        self._seal: Seal | None = None
         self._settings = (
             f"SELECT set_config('synchronous_commit', {_STRONGEST}, true),"
             f" set_config('lock_timeout', '{busy_s * 1000:.0f}', true),"
@@ -120,6 +122,17 @@ class PostgresServer:
         """The datasets, to be read."""
         with self.reading() as statements:
             yield SharedDatasets(statements)
+
+    @property
+    def seal(self) -> Seal:
+        """What all machines that share this database make fingerprints with."""
+        if self._seal is None:
+            with self.reading() as statements:
+                row = statements.execute("SELECT value FROM secret").fetchone()
+            self._seal = seal_of("" if row is None else row[0])
+            if self._seal is None:
+                raise failed("ledger_damaged", self.place, "the secret that fingerprints are made with is missing")
+        return self._seal
 
     def repeated(self, action: Callable[[], T]) -> T:
         """Do again what surely left no trace; a bounded number of times."""

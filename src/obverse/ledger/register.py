@@ -57,13 +57,13 @@ def open_dataset(
 
 def publish(home: Home, opened: Opened, sources: Sequence[Source], through: int | None = None) -> str:
     """Register a new version of the data under a random id, by the curator's act; sources may be added so."""
-    identified = home.identified(sources)
     version = secrets.token_hex(16)
-    for place in dict.fromkeys([opened.registered, home]):
+    places = {place: home.identified(sources, place.seal) for place in (opened.registered, home)}
+    for place, identified in places.items():
         with place.shared() as datasets:
             _one_dataset(datasets, opened.dataset.id, identified)
     opened.ledger.record_version(version, through)
-    for place in dict.fromkeys([opened.registered, home]):
+    for place, identified in places.items():
         with place.exclusive() as datasets:
             _one_dataset(datasets, opened.dataset.id, identified)
             datasets.remember(opened.dataset.id, identified)
@@ -73,7 +73,7 @@ def publish(home: Home, opened: Opened, sources: Sequence[Source], through: int 
 
 def changed(home: Home, opened: Opened, sources: Sequence[Source]) -> tuple[str, ...]:
     """Names of the tables whose rows changed since they were published: for the curator alone."""
-    identified = home.identified(sources)
+    identified = home.identified(sources, opened.registered.seal)
     with opened.registered.shared() as datasets:
         return datasets.changed(opened.dataset.id, identified)
 

@@ -12,6 +12,7 @@ from obverse.core.ledger import Accounting, Spent
 from obverse.ledger.anchor import Anchored
 from obverse.ledger.codec import fraction_of, fraction_text
 from obverse.ledger.datasets import Dataset, Datasets
+from obverse.ledger.fingerprints import Seal
 from obverse.ledger.sources import Identified, Stamp
 
 
@@ -21,6 +22,11 @@ class Registry(Datasets):
     def __init__(self, connection: sqlite3.Connection) -> None:
         super().__init__(connection)
         self._connection = connection
+
+    def sealed_by(self) -> str:
+        """The name of the seal that all fingerprints in here were made with."""
+        row = self._connection.execute("SELECT name FROM seal").fetchone()
+        return "" if row is None else str(row[0])
 
     def ledger_known(self, ledger_id: str, path: Path) -> bool:
         """Whether a ledger with this id, or one at this path, serves some dataset here."""
@@ -113,17 +119,17 @@ class Registry(Datasets):
     def forget_heads(self, ledger_id: str) -> None:
         self._connection.execute("DELETE FROM head WHERE ledger = ?", (ledger_id,))
 
-    def cached_digest(self, stamp: Stamp) -> str | None:
+    def cached_digest(self, stamp: Stamp, seal: Seal) -> str | None:
         row = self._connection.execute(
-            "SELECT digest FROM digest WHERE path = ? AND mtime_ns = ? AND size = ? AND inode = ?",
-            (stamp.path, stamp.mtime_ns, stamp.size, stamp.inode),
+            "SELECT digest FROM digest WHERE path = ? AND seal = ? AND mtime_ns = ? AND size = ? AND inode = ?",
+            (stamp.path, seal.name, stamp.mtime_ns, stamp.size, stamp.inode),
         ).fetchone()
         return None if row is None else str(row[0])
 
-    def cache_digest(self, stamp: Stamp, digest: str) -> None:
+    def cache_digest(self, stamp: Stamp, seal: Seal, digest: str) -> None:
         self._connection.execute(
-            "INSERT OR REPLACE INTO digest VALUES (?, ?, ?, ?, ?)",
-            (stamp.path, stamp.mtime_ns, stamp.size, stamp.inode, digest),
+            "INSERT OR REPLACE INTO digest VALUES (?, ?, ?, ?, ?, ?)",
+            (stamp.path, seal.name, stamp.mtime_ns, stamp.size, stamp.inode, digest),
         )
 
 

@@ -35,12 +35,11 @@ def open_shared(
 ) -> Opened:
     """The dataset that these sources are on every machine, and its ledger, checked whole and against this home's anchor."""
     _named(claimed.sources)
-    identified = home.identified(claimed.sources)
     shared = server_of(server)
     try:
-        dataset = shared.repeated(lambda: _agreed(home, shared, claimed, identified, clock))
+        dataset = shared.repeated(lambda: _agreed(home, shared, claimed, clock))
         step("register: committed")
-        seen = _seen_here(home, shared, dataset, identified)
+        seen = _seen_here(home, shared, dataset, home.identified(claimed.sources))
         step("register: seen")
         ledger = PostgresLedger(shared, dataset.ledger_id, home.anchor(seen.ledger_id), clock=clock, step=step)
         ledger.adopt()
@@ -54,17 +53,19 @@ def known_there(home: Home, server: Server, sources: Sequence[Source]) -> bool:
     """Whether any of these sources belongs to a dataset of the shared database. Makes none."""
     shared = server_of(server)
     try:
+        identified = home.identified(sources, shared.seal)
         with shared.shared() as datasets:
-            return datasets.dataset_of(home.identified(sources)) is not None
+            return datasets.dataset_of(identified) is not None
     finally:
         shared.close()
 
 
-def found_or_made(server: Server, known: Dataset, identified: tuple[Identified, ...], budget: Budget) -> PostgresLedger:
+def found_or_made(home: Home, claimed: Claimed, server: Server, known: Dataset, budget: Budget) -> PostgresLedger:
     """The ledger of a dataset that this machine knows, nobody vouching for it; made anew where the database has none."""
     shared = server_of(server)
 
     def once() -> Dataset:
+        identified = home.identified(claimed.sources, shared.seal)
         with shared.exclusive() as datasets:
             return datasets.dataset(known.id) or _made(datasets, known, identified, budget, now())
 
@@ -85,12 +86,11 @@ def _named(sources: Sequence[Source]) -> None:
         )
 
 
-def _agreed(
-    home: Home, shared: PostgresServer, claimed: Claimed, identified: tuple[Identified, ...], clock: Callable[[], str]
-) -> Dataset:
+def _agreed(home: Home, shared: PostgresServer, claimed: Claimed, clock: Callable[[], str]) -> Dataset:
     """The one dataset that the database and this home both mean; made when neither knows any of the sources."""
+    known_here, identified = home.identified(claimed.sources), home.identified(claimed.sources, shared.seal)
     with shared.exclusive() as datasets, home.shared() as registry:
-        here, there = registry.dataset_of(identified), datasets.dataset_of(identified)
+        here, there = registry.dataset_of(known_here), datasets.dataset_of(identified)
         if here is not None and here.ledger != IN_POSTGRES:
             raise counted_elsewhere(str(here.ledger), _BRING)
         if here is not None and there is not None and here.id != there.id:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from obverse.core.errors import Refused
+from obverse.ledger.fingerprints import Seal
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """A source with all that it is known by; `digest` is empty for objects. For the curator's side only."""
+    """A source with all that it is known by at one place; `digest` is empty for objects. For the curator's side only."""
 
     name: str
     digest: str
@@ -83,7 +84,7 @@ def portable(source: Identified) -> Identified:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What a file's cached digest hangs on: while none of these changes, the content is not read again."""
+    """What a file's cached fingerprint hangs on: while none of these changes, the content is not read again."""
 
     path: str
     mtime_ns: int
@@ -91,16 +92,17 @@ class Stamp:
     inode: str
 
 
-def identify(source: Source, digest_of: Callable[[Stamp], str]) -> Identified:
+def identify(source: Source, seal: Seal, digest_of: Callable[[Stamp], str]) -> Identified:
+    """The source as it is known where this seal is; `digest_of` gives a file's fingerprint under it."""
     match source:
         case NamedSource(name):
             return Identified(name, "", (Identity("name", name),))
         case ObjectSource(name, project):
             return Identified(name, "", (Identity("object", f"{os.path.realpath(project)}#{name}"),))
         case ServerSource(name, place, mark):
-            return Identified(name, hashlib.sha256(mark.encode()).hexdigest(), (Identity("server", place),))
+            return Identified(name, seal.of("mark", mark), (Identity("server", place),))
         case FileSource(name, path, _, folder):
-            return _identify_file(name, path, digest_of, folder=folder)
+            return _identify_file(name, path, seal, digest_of, folder=folder)
 
 
 def digest_file(stamp: Stamp) -> str:
@@ -117,7 +119,7 @@ def inode_now(path: str) -> str | None:
     return _inode(there)
 
 
-def _identify_file(name: str, path: Path, digest_of: Callable[[Stamp], str], *, folder: bool) -> Identified:
+def _identify_file(name: str, path: Path, seal: Seal, digest_of: Callable[[Stamp], str], *, folder: bool) -> Identified:
     real = os.path.realpath(path)
     try:
         there = os.stat(real)
@@ -131,7 +133,7 @@ def _identify_file(name: str, path: Path, digest_of: Callable[[Stamp], str], *, 
             place=str(path),
             fix="Correct the table's source in obverse.toml, or bring the file back.",
         ) from None
-    digest = parts[0] if os.path.isfile(real) else hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()
+    digest = parts[0] if os.path.isfile(real) else seal.of("folder", "\n".join(sorted(parts)))
     known_by = [Identity("path", real)]
     if there.st_ino:
         known_by.append(Identity("inode", _inode(there), real))

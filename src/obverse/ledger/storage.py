@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,10 +41,18 @@ class Shape:
 class Database:
     """Opened late, safe among threads, reopened after a fork or when the file on disk was exchanged."""
 
-    def __init__(self, path: Path, shape: Shape, *, busy_s: float = BUSY_S) -> None:
+    def __init__(
+        self,
+        path: Path,
+        shape: Shape,
+        *,
+        busy_s: float = BUSY_S,
+        functions: Mapping[str, Callable[[str, str], str]] | None = None,
+    ) -> None:
         self.path = path
         self._shape = shape
         self._busy_s = busy_s
+        self._functions = functions or {}  # that migrations call
         self._lock = threading.RLock()
         self._connected: sqlite3.Connection | None = None
         self._opened_as: tuple[int, int, int] | None = None  # process, device, inode
@@ -149,6 +157,9 @@ class Database:
         version = _format_of(connection, self._shape, self.path)
         connection.execute("ROLLBACK")
         if version != self._shape.format:
+            connection.execute("PRAGMA secure_delete = ON")
+            for name, function in self._functions.items():
+                connection.create_function(name, 2, function, deterministic=True)
             self._begin(connection)
             upgrade(connection, self._shape, self.path)
             connection.execute("COMMIT")

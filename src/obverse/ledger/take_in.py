@@ -37,9 +37,9 @@ def take_in(home: Home, claimed: Claimed, server: Server, file: Path) -> Head:
         version = here.version if here is not None else book.version or secrets.token_hex(16)
         dataset = Dataset(book.dataset, version, book.terms, book.ledger_id, IN_POSTGRES)
         same_terms(dataset, claimed.terms)
-        identified = home.identified(claimed.sources)
         shared = server_of(server)
         try:
+            identified = home.identified(claimed.sources, shared.seal)
             with shared.exclusive() as datasets:
                 _put(datasets, dataset, source, book, identified)
         finally:

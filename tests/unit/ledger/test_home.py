@@ -62,6 +62,16 @@ def test_a_registry_exchanged_under_a_running_process_stops_it(world, ask):
     os.replace(fresh.folder / "registry.db", world.home.folder / "registry.db")
     with pytest.raises(LedgerError) as caught:
         ask(ledger, "plan")
+    assert caught.value.code == "home_damaged"
+
+
+def test_a_registry_that_forgot_the_ledger_stops_a_running_process(world, ask):
+    ledger = world.open(world.claimed("one", world.file("people.csv"))).ledger
+    with world.home.exclusive() as registry:
+        for table in ("identity", "published", "dataset", "ledger"):
+            registry.statements.execute(f"DELETE FROM {table}")
+    with pytest.raises(LedgerError) as caught:
+        ask(ledger, "plan")
     assert caught.value.code == "ledger_unknown"
 
 
