@@ -21,13 +21,13 @@ SELECT rolname FROM pg_roles WHERE rolname <> current_user AND pg_has_role(curre
 WRITES = """
 SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
-AND (has_table_privilege(c.oid, 'INSERT') OR has_table_privilege(c.oid, 'UPDATE') OR has_table_privilege(c.oid, 'DELETE')
-OR has_table_privilege(c.oid, 'TRUNCATE')) ORDER BY 1, 2
+AND (has_any_column_privilege(c.oid, 'INSERT') OR has_any_column_privilege(c.oid, 'UPDATE')
+OR has_table_privilege(c.oid, 'DELETE') OR has_table_privilege(c.oid, 'TRUNCATE')) ORDER BY 1, 2
 """
 READS = """
 SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
-AND NOT c.oid = ANY(%s) AND has_table_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE') ORDER BY 1, 2
+AND NOT c.oid = ANY(%s) AND has_any_column_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE') ORDER BY 1, 2
 """
 CREATES = """
 SELECT nspname FROM pg_namespace WHERE has_schema_privilege(oid, 'CREATE') AND nspname NOT LIKE 'pg\\_%' ORDER BY 1

@@ -21,6 +21,7 @@ from obverse.plan.dialects import DIALECTS
 from obverse.plan.learned import Histogram, Learned, row_caps, sum_caps
 from obverse.plan.measure import Measure
 from obverse.plan.nodes import Reduce, every, scans
+from obverse.plan.partitions import published, value_of
 from obverse.plan.question import Question
 
 FOLDER = "learned"
@@ -41,9 +42,18 @@ def histogram_sql(table: Table) -> str:
         for i, c in enumerate(columns)
     ]
     names = ["rows_per_unit", *(quoted(f"sum_{i}") for i in range(len(columns)))]
-    inner = f"SELECT {key}, {', '.join(buckets)} FROM {quoted(table.name)} GROUP BY {key}"
+    inner = f"SELECT {key}, {', '.join(buckets)} FROM {quoted(table.name)}{_latest(table)} GROUP BY {key}"
     sets = ", ".join(f"({name})" for name in names)
     return f"SELECT {', '.join(names)}, COUNT(*) AS units FROM ({inner}) AS u GROUP BY GROUPING SETS ({sets})"
+
+
+def _latest(table: Table) -> str:
+    """Where the unit is somebody's part of one partition: of the last one that is published."""
+    if table.partition is None or table.partition.counts == "first":
+        return ""
+    column = table.columns[table.partition.column]
+    last = DIALECTS["duckdb"].literal(value_of(published(table).last, column.type), column.type)
+    return f" WHERE {quoted(column.name)} = {last}"
 
 
 def bounded_columns(table: Table) -> list[Column]:

@@ -12,6 +12,7 @@ import obverse
 from obverse.catalog.load import loads
 from obverse.core.errors import BudgetExceeded, CatalogError, LedgerError, Refused
 from obverse.session.curator import acknowledge_ledger, publish_data
+from obverse.session.limits import learn
 
 TOML = """
 [project]
@@ -210,3 +211,22 @@ def test_what_a_restored_ledger_forgot_may_be_about_any_partition(project: Path)
         with pytest.raises(BudgetExceeded):
             number(session, " WHERE wave = 2 AND yes", 6)
         number(session, " WHERE wave = 3", 5)
+
+
+@pytest.mark.parametrize("project", ["first", "each"], indirect=True)
+def test_limits_of_growing_data_are_learned_of_units_as_they_count(project: Path) -> None:
+    text = (project / "obverse.toml").read_text().replace("limits = { rows = 4 }", 'limits = "auto"')
+    (project / "obverse.toml").write_text(text)
+    publish_data(project, "3")
+    learned, _ = learn(project, "answers", 5)
+    assert abs(learned.rows.units[0] - PEOPLE) < 30  # each has one row: in their first wave, or in the third
+    first = 'counts = "first"' in text
+    with obverse.open(project) as session:
+        assert abs(number(session, " WHERE wave = 3", 5) - (PEOPLE / 3 if first else PEOPLE)) < 30
+        with pytest.raises(BudgetExceeded):
+            number(session, " WHERE wave = 3", 1)
+        if first:
+            with pytest.raises(BudgetExceeded):
+                number(session, " WHERE wave = 1", 6)
+        else:
+            assert abs(number(session, " WHERE wave = 1", 10) - PEOPLE / 3) < 30
