@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from obverse.catalog.model import Catalog, Table
@@ -12,6 +13,7 @@ from obverse.core.secret import Exact
 from obverse.engines.batching import columns_of, in_time
 from obverse.engines.csv_source import private_csv, public_csv, records, text
 from obverse.engines.failing import failure, public_failure
+from obverse.engines.same_files import unchanged
 from obverse.engines.stopping import stoppable
 
 if TYPE_CHECKING:
@@ -43,15 +45,9 @@ class DuckDBEngine:
         return self._schemas[table]
 
     def run(self, sql: str, *, timeout_s: float) -> Exact[Columns]:
-        """Exact integers. Whatever goes wrong gives one constant text: an engine's own message may carry a value.
-
-        A file may be read more than once, and what bounds a unit in one reading bounds it only in the same file: one that
-        is exchanged or written meanwhile gives no answer.
-        """
-        before = self._files()
-        found = self._fetch(sql, timeout_s)
-        if self._files() != before:
-            raise failure()
+        """Exact integers. Whatever goes wrong gives one constant text: an engine's own message may carry a value."""
+        with self._unchanged():
+            found = self._fetch(sql, timeout_s)
         import numpy as np
 
         columns = {}
@@ -65,7 +61,6 @@ class DuckDBEngine:
 
     def batches(self, sql: str, *, timeout_s: float) -> Batches:
         """As `run`, with rows as DuckDB finds them; that a file changed meanwhile is told after the last of them."""
-        before = self._files()
         cursor, asked = self._connection.cursor(), False
 
         def some() -> Any:
@@ -75,15 +70,14 @@ class DuckDBEngine:
                 asked = True
             return cursor.fetchmany(BATCH_ROWS)
 
-        try:
-            for rows in in_time(some, cursor.interrupt, timeout_s):
-                yield Exact(columns_of([column[0] for column in cursor.description or ()], rows))
-        except (self._duckdb.Error, RuntimeError, MemoryError, TimeoutError):
-            raise failure() from None
-        finally:
-            cursor.close()
-        if self._files() != before:
-            raise failure()
+        with self._unchanged():
+            try:
+                for rows in in_time(some, cursor.interrupt, timeout_s):
+                    yield Exact(columns_of([column[0] for column in cursor.description or ()], rows))
+            except (self._duckdb.Error, RuntimeError, MemoryError, TimeoutError):
+                raise failure() from None
+            finally:
+                cursor.close()
 
     def _fetch(self, sql: str, timeout_s: float) -> dict[str, Any]:
         cursor = self._connection.cursor()
@@ -95,17 +89,8 @@ class DuckDBEngine:
         finally:
             cursor.close()
 
-    def _files(self) -> list[tuple[int, ...]]:
-        """What tells a file from another one, or from itself before it was written to; nothing for one that is gone."""
-        found: list[tuple[int, ...]] = []
-        for source in self._sources.values():
-            if source.path is not None:
-                try:
-                    stat = source.path.stat()
-                    found.append((stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns))
-                except OSError:
-                    found.append(())
-        return found
+    def _unchanged(self) -> AbstractContextManager[None]:
+        return unchanged(source.path for source in self._sources.values())
 
     def run_public(self, sql: str, *, timeout_s: float) -> PublicRows:
         cursor = self._connection.cursor()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from pathlib import Path
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
 from obverse.catalog.model import Catalog, Table
@@ -16,6 +14,7 @@ from obverse.core.secret import Exact
 from obverse.engines.batching import in_time, midnight
 from obverse.engines.duckdb import PROBE_S, unreadable
 from obverse.engines.failing import failure, public_failure
+from obverse.engines.same_files import unchanged
 from obverse.engines.spark_batches import arrow_batches, check_question
 from obverse.engines.spark_objects import arrow_table, is_spark_frame
 from obverse.engines.spark_session import session_for
@@ -55,23 +54,16 @@ class SparkEngine:
         return self._schemas[table]
 
     def run(self, sql: str, *, timeout_s: float) -> Exact[Columns]:
-        """Exact integers. Whatever goes wrong gives one constant text: an engine's own message may carry a value.
-
-        A file may be read more than once, and what bounds a unit in one reading bounds it only in the same file: one that
-        is exchanged or written meanwhile gives no answer.
-        """
-        before = self._files()
-        try:
-            found = self._fetch(sql, timeout_s)
-        except Exception:
-            raise failure() from None
-        if self._files() != before:
-            raise failure()
+        """Exact integers. Whatever goes wrong gives one constant text: an engine's own message may carry a value."""
+        with self._unchanged():
+            try:
+                found = self._fetch(sql, timeout_s)
+            except Exception:
+                raise failure() from None
         return Exact(columns_of(found))
 
     def batches(self, sql: str, *, timeout_s: float) -> Batches:
         """As `run`, one partition after the other; that a file changed meanwhile is told after the last of them."""
-        before = self._files()
         name = f"obverse-{uuid.uuid4().hex}"
         found: Iterator[pyarrow.Table] | None = None
 
@@ -81,18 +73,17 @@ class SparkEngine:
                 found = found or arrow_batches(self._session, sql)
                 return next(found, None)
 
-        try:
-            for table in in_time(work, lambda: stop(self._session, name), timeout_s):
-                yield Exact(columns_of(table))
-        except InvariantBroken:
-            raise
-        except Exception:
-            raise failure() from None
-        finally:
-            with suppress(Exception):  # nothing is left to stop where the server is gone
-                stop(self._session, name)
-        if self._files() != before:
-            raise failure()
+        with self._unchanged():
+            try:
+                for table in in_time(work, lambda: stop(self._session, name), timeout_s):
+                    yield Exact(columns_of(table))
+            except InvariantBroken:
+                raise
+            except Exception:
+                raise failure() from None
+            finally:
+                with suppress(Exception):  # nothing is left to stop where the server is gone
+                    stop(self._session, name)
 
     def run_public(self, sql: str, *, timeout_s: float) -> PublicRows:
         try:
@@ -141,18 +132,8 @@ class SparkEngine:
         found: pyarrow.Table = stoppable(work, lambda: stop(self._session, name), timeout_s)
         return found
 
-    def _files(self) -> list[tuple[object, ...]]:
-        """What tells files from others, or from themselves before they were written to; nothing for what is not here."""
-        found: list[tuple[object, ...]] = []
-        for source in self._sources.values():
-            if source.path is not None:
-                for path in sorted(files_of(source.path)):
-                    try:
-                        stat = path.stat()
-                        found.append((str(path), stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns))
-                    except OSError:
-                        found.append((str(path),))
-        return found
+    def _unchanged(self) -> AbstractContextManager[None]:
+        return unchanged(source.path for source in self._sources.values())
 
     def _declare(self, table: Table) -> None:
         try:
@@ -217,15 +198,6 @@ class SparkEngine:
                 fix="move the project or the file to a path without them.",
             )
         return str(path)
-
-
-def files_of(path: Path) -> Iterator[Path]:
-    """The file itself, or all that a folder holds."""
-    if not path.is_dir():
-        yield path
-        return
-    for folder, _, names in os.walk(path):
-        yield from (Path(folder, name) for name in names)
 
 
 def columns_of(found: pyarrow.Table) -> Columns:

@@ -50,8 +50,11 @@ def swapped(path: Path) -> None:
     os.replace(new, path)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="a file that is open can be exchanged only elsewhere")
-@pytest.mark.parametrize("change", [exchanged, removed, touched, swapped])
+befalls = pytest.mark.parametrize("change", [exchanged, removed, touched, swapped])
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="a file that is open can be exchanged only elsewhere")
+
+
+@befalls
 def test_a_file_that_changes_during_a_question_gives_no_answer(
     change: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,5 +73,21 @@ def test_a_file_that_changes_during_a_question_gives_no_answer(
     monkeypatch.setattr(engine, "_fetch", meanwhile)
     with pytest.raises(Failed) as failed:
         engine.run(sql, timeout_s=60)
+    assert (failed.value.code, failed.value.charged) == ("engine_failure", True)
+    engine.close()
+
+
+@befalls
+def test_a_file_that_changes_between_two_batches_gives_no_answer(change: Any, tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    written(path, 5)
+    engine = DuckDBEngine(loads(TOML, tmp_path))
+    sql = "SELECT i AS f0, CAST(1 AS BIGINT) AS m0 FROM t"
+    assert sum(len(batch.reveal()["m0"]) for batch in engine.batches(sql, timeout_s=60)) == 5
+    found = engine.batches(sql, timeout_s=60)
+    next(found)
+    change(path)
+    with pytest.raises(Failed) as failed:
+        list(found)
     assert (failed.value.code, failed.value.charged) == ("engine_failure", True)
     engine.close()
