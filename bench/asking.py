@@ -162,9 +162,10 @@ def child(arguments: list[str]) -> None:
 # what runs in the parent
 
 
-def measured(system: str, rows: int, name: str, folder: Path) -> dict[str, Any]:
+def measured(system: str, rows: int, name: str, folder: Path, **environment: str) -> dict[str, Any]:
     command = [sys.executable, __file__, system, str(rows), name, str(folder / f"{system}_{rows}")]
-    return trips.in_child(command, {"OBVERSE_HOME": str(folder / f"{system}_{rows}_home")}, 900.0)
+    home = str(folder / f"{system}_{rows}_home")
+    return trips.in_child(command, {"OBVERSE_HOME": home, **environment}, 900.0)
 
 
 def together(records: list[dict[str, Any]]) -> dict[str, Any]:

@@ -147,7 +147,7 @@ def judged(engine: str, rows: int, name: str, found: dict[str, Any]) -> tuple[li
         head | {"system": f"{engine} hand", "cpu_s": theirs},
     ]
     if overhead:
-        records.append(head | {"system": f"{engine} hand, {on_spark.FEW} rows", "cpu_s": overhead})
+        records.append(head | {"system": f"{engine} few", "cpu_s": overhead})
     allowed = TIMES * theirs + MORE_S + overhead
     value = f"{mine:.2f} / {theirs:.2f} s = {mine / theirs:.2f}"
     more = f"{1000 * (MORE_S + overhead):.0f} ms"
