@@ -121,5 +121,3 @@ def opened(rows: int, name: str) -> tuple[Callable[[], Any], Callable[[], float]
         return connection.execute(HAND[name]).fetchall()
 
     return hand, lambda: cpu.tree_cpu_s(postmaster) + trips.cpu_s()
-
-
