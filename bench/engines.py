@@ -92,9 +92,11 @@ def compared(engine: str, rows: int, name: str, project: Path) -> dict[str, Any]
     module = on_postgres if engine == "postgres" else on_spark
     hand, clock = module.opened(rows, name)
     ask, read = asking.ours(name, project, Fraction(trips.EPSILON))
-    (theirs, mine), (_, answer) = turns(clock, WARM[engine], hand, ask)
-    found = {"hand": theirs, "ours": mine, "overhead": 0.0}
-    found["error"] = trips.relative_error(name, read(answer), trips.truth(rows, name))  # type: ignore[assignment]
+    (theirs, mine), (exact, answer) = turns(clock, WARM[engine], hand, ask)
+    found: dict[str, Any] = {"hand": theirs, "ours": mine, "overhead": 0.0}
+    truth = trips.truth(rows, name)
+    found["error"] = trips.relative_error(name, read(answer), truth)
+    found["hand_error"] = trips.relative_error(name, asking.read_hand(name, module.rows_of(exact)), truth)
     if engine == "spark":
         few, clock = module.opened(on_spark.FEW, name)
         found["overhead"] = turns(clock, WARM[engine], few)[0][0]
@@ -144,7 +146,7 @@ def judged(engine: str, rows: int, name: str, found: dict[str, Any]) -> tuple[li
     head = {"rows": rows, "question": name}
     records = [
         head | {"system": f"{engine} ours", "cpu_s": mine, "error": found["error"]},
-        head | {"system": f"{engine} hand", "cpu_s": theirs},
+        head | {"system": f"{engine} hand", "cpu_s": theirs, "error": found["hand_error"]},
     ]
     if overhead:
         records.append(head | {"system": f"{engine} few", "cpu_s": overhead})

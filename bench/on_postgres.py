@@ -107,6 +107,10 @@ def copy_in(connection: Any, rows: int) -> None:
             copy.write(text.getvalue())
 
 
+def rows_of(found: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return found
+
+
 def opened(rows: int, name: str) -> tuple[Callable[[], Any], Callable[[], float]]:
     """The hand-written question by the same role as ours, and the clock: this process and all of the server's."""
     import psycopg
