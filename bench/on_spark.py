@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -56,6 +59,9 @@ def session() -> Any:
     builder = SparkSession.builder.master("local[2]").appName("obverse-bench")
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
+    scratch = tempfile.mkdtemp(prefix="obverse-bench-spark-")
+    atexit.register(shutil.rmtree, scratch, True)
+    builder = builder.config("spark.local.dir", scratch).config("spark.sql.warehouse.dir", f"{scratch}/warehouse")
     return builder.getOrCreate()
 
 

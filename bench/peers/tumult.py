@@ -6,8 +6,11 @@ the budget each: sums and counts, whose quotients, put back into the declared bo
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +36,9 @@ def prepare(rows: int, name: str) -> tuple[Callable[[], Any], Callable[[Any], tr
     builder = SparkSession.builder.master("local[2]")
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
+    scratch = tempfile.mkdtemp(prefix="obverse-bench-tumult-")
+    atexit.register(shutil.rmtree, scratch, True)
+    builder = builder.config("spark.local.dir", scratch).config("spark.sql.warehouse.dir", f"{scratch}/warehouse")
     frame = builder.getOrCreate().read.parquet(str(trips.table(rows)))
 
     def session() -> Any:
