@@ -23,7 +23,7 @@ SERVER = {  # a server for analysis on a machine of 8 GB; both sides are given t
     "maintenance_work_mem": "256MB",
     "max_wal_size": "4GB",
     "random_page_cost": "1.1",
-    "jit": "off",  # obverse turns it off for itself, and the hand-written SQL is no slower without it
+    "jit": "off",  # as obverse sets it for itself; the packaged server is built without it
     "autovacuum": "off",  # tables are written once and analyzed then; nothing else is to run meanwhile
     "fsync": "off",
 }
