@@ -13,7 +13,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -79,20 +79,19 @@ def hand(rows: int, name: str) -> tuple[Callable[[], Any], Callable[[Any], trips
 
     connection = duckdb.connect()
     connection.execute(f"CREATE VIEW trips AS SELECT * FROM read_parquet('{trips.table(rows)}')")
+    return lambda: connection.execute(HAND[name]).fetchnumpy(), lambda found: read_hand(name, zip(*found.values()))
+
+
+def read_hand(name: str, rows: Iterable[Sequence[Any]]) -> trips.Values:
+    """What the hand-written SQL gives, on whatever engine: sums of weights, of which a whole row's is 2^30."""
     one = float(2**30)
-
-    def read(found: dict[str, Any]) -> trips.Values:
-        columns = list(found.values())
-        lines = list(zip(*columns))
-        if name == "count":
-            return trips.by_key(name, lines)
-        if name == "median by product":
-            return medians(lines)
-        if name.startswith("sum"):
-            return {f"{c}/{p}": [s / one / 100, m / w / 100 + 50] for c, p, s, m, w in lines}
-        return trips.by_key(name, [(k, w / one) for k, w in lines])
-
-    return lambda: connection.execute(HAND[name]).fetchnumpy(), read
+    if name == "count":
+        return trips.by_key(name, rows)
+    if name == "median by product":
+        return medians([tuple(row) for row in rows])
+    if name.startswith("sum"):
+        return {f"{c}/{p}": [float(s) / one / 100, float(m) / float(w) / 100 + 50] for c, p, s, m, w in rows}
+    return trips.by_key(name, [(k, float(w) / one) for k, w in rows])
 
 
 def medians(lines: list[tuple[Any, ...]]) -> trips.Values:
@@ -162,9 +161,10 @@ def child(arguments: list[str]) -> None:
 # what runs in the parent
 
 
-def measured(system: str, rows: int, name: str, folder: Path) -> dict[str, Any]:
+def measured(system: str, rows: int, name: str, folder: Path, **environment: str) -> dict[str, Any]:
     command = [sys.executable, __file__, system, str(rows), name, str(folder / f"{system}_{rows}")]
-    return trips.in_child(command, {"OBVERSE_HOME": str(folder / f"{system}_{rows}_home")}, 900.0)
+    home = str(folder / f"{system}_{rows}_home")
+    return trips.in_child(command, {"OBVERSE_HOME": home, **environment}, 900.0)
 
 
 def together(records: list[dict[str, Any]]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""`make bench`: samplers, planning, asking, peers; then one table, and every bar as pass or FAIL.
+"""`make bench`: samplers, planning, asking, peers, other engines, many rows; then one table, and every bar as pass or FAIL.
 
-BENCH_QUICK=1: 1M rows, no peers. BENCH_ROWS=1000000 chooses the sizes, BENCH_PEERS=qrlew the peers. All figures of one run are
-kept in .bench/results.json.
+BENCH_PARTS=asking,engines chooses of samplers, ask, asking, peers, engines, large. BENCH_QUICK=1: 1M rows, neither peers nor
+large. BENCH_ROWS=1000000 chooses the sizes of asking and its peers, BENCH_PEERS=qrlew the peers; engines.py and large.py tell
+what chooses theirs. All figures of one run are kept in .bench/results.json.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import time
 from typing import Any
 
 import asking
+import engines
+import large
 import trips
 from peers import setup
 
@@ -26,12 +29,28 @@ NAMES = {
     "smartnoise": "smartnoise-sql",
     "opendp_polars": "OpenDP Polars",
     "qrlew": "Qrlew",
+    "tumult": "Tumult Analytics",
+    "pipelinedp": "PipelineDP",
+    "postgres ours": "PostgreSQL: obverse",
+    "postgres hand": "PostgreSQL: SQL",
+    "spark ours": "Spark: obverse",
+    "spark hand": "Spark: SQL",
+    "spark few": "Spark: SQL, 1000",
 }
+PARTS = ("samplers", "ask", "asking", "peers", "engines", "large")
+
+
+def wanted_parts() -> list[str]:
+    usual = [part for part in PARTS if not (os.environ.get("BENCH_QUICK") and part in ("peers", "large"))]
+    found = [part for part in os.environ.get("BENCH_PARTS", ",".join(usual)).split(",") if part]
+    unknown = [part for part in found if part not in PARTS]
+    if unknown:
+        raise SystemExit(f"BENCH_PARTS: {', '.join(unknown)} is none of {', '.join(PARTS)}")
+    return found
 
 
 def wanted_peers() -> list[str]:
-    usual = "" if os.environ.get("BENCH_QUICK") else ",".join(setup.PEERS)
-    return [peer for peer in os.environ.get("BENCH_PEERS", usual).split(",") if peer]
+    return [peer for peer in os.environ.get("BENCH_PEERS", ",".join(setup.PEERS)).split(",") if peer]
 
 
 def script(name: str) -> dict[str, Any]:
@@ -69,42 +88,67 @@ def peer_bars(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def print_table(records: list[dict[str, Any]]) -> None:
-    print(f"\n{'rows':<5}{'question':<27}{'system':<18}{'CPU s':>8}{'/ ours':>8}{'peak MB':>9}  relative error")
-    ours = {(r["rows"], r["question"]): r.get("cpu_s") for r in records if r["system"] == "ours"}
+    print(f"\n{'rows':<6}{'question':<27}{'system':<20}{'CPU s':>8}{'/ ours':>8}{'peak MB':>9}  relative error")
+    costs = {(r["rows"], r["question"], r["system"]): r.get("cpu_s") for r in records}
     order = {name: place for place, name in enumerate(trips.QUESTIONS)}
     for r in sorted(records, key=lambda r: (r["rows"], order[r["question"]], list(NAMES).index(r["system"]))):
-        head = f"{trips.size_name(r['rows']):<5}{r['question']:<27}{NAMES[r['system']]:<18}"
+        head = f"{trips.size_name(r['rows']):<6}{r['question']:<27}{NAMES[r['system']]:<20}"
         if "why" in r:
             print(f"{head}{'-':>8}{'-':>8}{'-':>9}  {r['why'][:110]}")
             continue
-        base = ours.get((r["rows"], r["question"]))
+        engine, among, _ = r["system"].partition(" ")
+        base = costs.get((r["rows"], r["question"], f"{engine} ours" if among else "ours"))
         ratio = f"{r['cpu_s'] / base:.2f}" if base else "-"
-        print(f"{head}{r['cpu_s']:>8.3f}{ratio:>8}{r['peak_mb']:>9.0f}  {trips.shown_error(r['error'])}")
+        peak = f"{r['peak_mb']:.0f}" if "peak_mb" in r else "-"
+        print(f"{head}{r['cpu_s']:>8.3f}{ratio:>8}{peak:>9}  {trips.shown_error(r['error']) if 'error' in r else '-'}")
 
 
-def main() -> None:
-    os.environ["OBVERSE_HOME"] = tempfile.mkdtemp(prefix="obverse-bench-home-")
-    begun = time.monotonic()
-    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "?"
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, load {load} at the start"
-    print(machine, flush=True)
-    records: list[dict[str, Any]] = []
-    bars = [script("samplers.py"), script("ask.py")]
+def asking_and_peers(parts: list[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Ours at each size, of which peers are told apart from the same run."""
     print("== planning and asking", flush=True)
-    bars.append(asking.planning())
+    records: list[dict[str, Any]] = []
+    bars = [asking.planning()]
     for rows in trips.wanted_rows():
         measured, held = asking.compare(rows)
         records += measured
         bars += held
-        for peer in wanted_peers():
+        for peer in wanted_peers() if "peers" in parts else ():
             for record in setup.measured(peer, rows):
                 print(f"  {trips.size_name(rows)} {record['question']:<26} {peer:<14} {asking.shown(record)}", flush=True)
                 records.append(record)
-    bars += peer_bars(records)
+    return records, bars + peer_bars(records)
+
+
+def measured_parts(parts: list[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    records: list[dict[str, Any]] = []
+    bars = [script(f"{part}.py") for part in ("samplers", "ask") if part in parts]
+    found = []
+    if "asking" in parts or "peers" in parts:
+        found.append(asking_and_peers(parts))
+    if "engines" in parts:
+        print("== other engines", flush=True)
+        found += [engines.compare(engine, rows) for engine in engines.wanted() for rows in engines.wanted_rows()]
+    if "large" in parts:
+        print("== many rows", flush=True)
+        found.append(large.compare())
+    for some, held in found:
+        records += some
+        bars += held
+    return records, bars
+
+
+def main() -> None:
+    os.environ["OBVERSE_HOME"] = tempfile.mkdtemp(prefix="obverse-bench-home-")
+    begun, parts = time.monotonic(), wanted_parts()
+    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "?"
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, load {load} at the start"
+    print(machine, flush=True)
+    records, bars = measured_parts(parts)
     print_table(records)
     print()
     holds = asking.print_bars(bars)
-    kept = {"machine": machine, "records": records, "bars": bars}
+    trips.WORK.mkdir(exist_ok=True)
+    kept = {"machine": machine, "parts": parts, "records": records, "bars": bars}
     (trips.WORK / "results.json").write_text(json.dumps(kept, indent=1) + "\n")
     print(f"\n{time.monotonic() - begun:.0f} s in all; figures in .bench/results.json")
     raise SystemExit(0 if holds else 1)

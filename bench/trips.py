@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import statistics
 import subprocess
 import sys
@@ -149,7 +150,14 @@ def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 / (1024 if sys.platform == "darwin" else 1)
 
 
-def measure(name: str, exact: Values, call: Callable[[], Any], read: Callable[[Any], Values]) -> dict[str, Any]:
+def measure(
+    name: str,
+    exact: Values,
+    call: Callable[[], Any],
+    read: Callable[[Any], Values],
+    clock: Callable[[], float] = cpu_s,
+    most: Callable[[], float] = peak_mb,
+) -> dict[str, Any]:
     """One question of one system, in a process of its own: `call` asks, `read` (not counted) gives the answer by key.
 
     Peak memory is that of the first call alone. CPU is the least of several calls after it (of the first, where one call
@@ -158,10 +166,10 @@ def measure(name: str, exact: Values, call: Callable[[], Any], read: Callable[[A
     started = time.monotonic()
     costs, errors, peak = [], [], 0.0
     for _ in range(ROUNDS + 1):
-        before = cpu_s()
+        before = clock()
         got = call()
-        costs.append(cpu_s() - before)
-        peak = peak or peak_mb()
+        costs.append(clock() - before)
+        peak = peak or most()
         errors.append(relative_error(name, read(got), exact))
         if time.monotonic() - started > ENOUGH_S:
             break
@@ -179,7 +187,7 @@ def in_child(command: list[str], environment: Mapping[str, str], timeout_s: floa
     try:
         out, err = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)  # with whatever it started
         process.communicate()
         return {"why": f"stopped after {timeout_s:.0f} s"}
     lines = [line for line in out.splitlines() if line.startswith("{")]
@@ -196,11 +204,21 @@ def shown_error(error: Mapping[str, float]) -> str:
     return ", ".join(f"{part} {value:.3g}" for part, value in error.items())
 
 
-def one(system: str, rows: int, name: str, prepare: Callable[[], tuple[Callable[[], Any], Callable[[Any], Values]]]) -> None:
-    """The whole of a child: prepare (not counted), measure, print one line of JSON."""
+def one(
+    system: str,
+    rows: int,
+    name: str,
+    prepare: Callable[[], tuple[Callable[[], Any], Callable[[Any], Values]]],
+    clock: Callable[[], float] = cpu_s,
+    most: Callable[[], float] = peak_mb,
+) -> None:
+    """The whole of a child: prepare (not counted), measure, print one line of JSON.
+
+    `clock` and `most` are CPU and peak memory of all that works for the system, where that is more than this process.
+    """
     record: dict[str, Any] = {"system": system, "rows": rows, "question": name}
     try:
-        record |= measure(name, truth(rows, name), *prepare())
+        record |= measure(name, truth(rows, name), *prepare(), clock, most)
     except BaseException as error:  # a question that a system cannot answer is a result; a panic of Rust is no Exception
         record["why"] = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
     print(json.dumps(record), flush=True)

@@ -1,9 +1,9 @@
-"""Rows of a PostgreSQL answer as columns: integers by a binary copy, which needs no loop over rows."""
+"""Rows of a PostgreSQL answer as columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from obverse.core.engine import BATCH_ROWS, Columns
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 INTEGER_OID = 20
 MOMENT_OIDS = (1082, 1114)
-SIGNATURE = b"PGCOPY\n\xff\r\n\0"
-HEAD, TAIL = len(SIGNATURE) + 8, 2
 
 
 def columns_of(cursor: psycopg.Cursor[Any], sql: str) -> Columns:
@@ -26,7 +24,7 @@ def columns_of(cursor: psycopg.Cursor[Any], sql: str) -> Columns:
     kinds = _kinds(cursor, sql)
     invariant(all(name.startswith("f") or kind == INTEGER_OID for name, kind in kinds), "measures are integers")
     if all(kind == INTEGER_OID and not name.startswith("f") for name, kind in kinds):
-        return _copied(cursor, sql, [name for name, _ in kinds])
+        return _integers(cursor, sql, [name for name, _ in kinds])
     cursor.execute(sql, binary=True)
     rows = cursor.fetchall()
     columns: dict[str, Any] = {}
@@ -67,20 +65,17 @@ def _kinds(cursor: psycopg.Cursor[Any], sql: str) -> list[tuple[str, int]]:
     return [((told.fname(i) or b"").decode(), told.ftype(i)) for i in range(told.nfields)]
 
 
-def _copied(cursor: psycopg.Cursor[Any], sql: str, names: list[str]) -> Columns:
-    """Each row is its number of fields, and for each a length and eight bytes: all of one size, so read at once."""
+def _integers(cursor: psycopg.Cursor[Any], sql: str, names: list[str]) -> Columns:
+    """A part of the rows at a time, so that few of them are Python's own at once; a copy would cost a call for each row."""
     import numpy as np
 
-    with cursor.copy(f"COPY ({sql}) TO STDOUT (FORMAT BINARY)") as copy:
-        whole = b"".join(copy)
-    invariant(whole.startswith(SIGNATURE), "a copy begins with its signature")
-    fields = [("count", ">i2")]
-    for i in range(len(names)):
-        fields += [(f"length{i}", ">i4"), (f"value{i}", ">i8")]
-    row = np.dtype(fields)
-    body = len(whole) - HEAD - TAIL
-    invariant(body >= 0 and body % row.itemsize == 0, "measures are without NULL")
-    rows = np.frombuffer(whole, dtype=row, count=body // row.itemsize, offset=HEAD)
-    for i in range(len(names)):
-        invariant(bool((rows[f"length{i}"] == 8).all()), "measures are without NULL")
-    return {name: rows[f"value{i}"].astype(np.int64) for i, name in enumerate(names)}
+    cursor.execute(sql, binary=True)
+    parts = [np.empty((0, len(names)), dtype=np.int64)]
+    while rows := cursor.fetchmany(BATCH_ROWS):
+        try:
+            flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows) * len(names))
+        except TypeError:
+            invariant(False, "measures are without NULL")
+        parts.append(flat.reshape(len(rows), len(names)))
+    whole = np.concatenate(parts)
+    return {name: whole[:, i].copy() for i, name in enumerate(names)}

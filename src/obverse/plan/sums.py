@@ -56,7 +56,7 @@ class Sums:
         """Groups: integer weights per unit, so that its total weight stays under the cap."""
         chosen = self.places if places is None else places
         weights = ", ".join(f"{self.weight(i)} AS w{i}" for i in chosen if self.weighing(i) == i)
-        units = f"(SELECT u, {weights} FROM {source} AS r GROUP BY u)"
+        units = self.d.once(f"(SELECT u, {weights} FROM {source} AS r GROUP BY u)")
         return f"(SELECT * FROM {again} AS r JOIN {units} AS g USING (u))"
 
     def weight(self, i: int) -> str:

@@ -197,6 +197,10 @@ class Dialect(ABC):
         """One item of WITH; kept: its rows are written down once, not computed where they are read."""
         return f"{name} AS {'MATERIALIZED' if kept else 'NOT MATERIALIZED'} {query}"
 
+    def once(self, query: str) -> str:
+        """A subquery in brackets that is computed once, however many threads or workers read it."""
+        return query
+
     def keyed_hash(self, key: str, values: Sequence[Typed]) -> str:
         """A text that nobody without the key can foresee, the same for equal values on every engine."""
         parts = ", ".join(f"COALESCE({self.canonical(sql, kind)}, chr(30))" for sql, kind in values)

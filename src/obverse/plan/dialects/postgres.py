@@ -169,6 +169,10 @@ class Postgres(Dialect):
         none = self.literal(reading.NOTHING[kind], kind)
         return f"COALESCE({left}, {none}) = COALESCE({right}, {none}) AND ({left} IS NULL) = ({right} IS NULL)"
 
+    def once(self, query: str) -> str:
+        """Each worker of a parallel plan would compute the whole subquery for itself; what is written down is read as it is."""
+        return f"(WITH once AS MATERIALIZED {query} SELECT * FROM once)"
+
 
 def cased(text: str, side: str) -> str:
     """Letter by letter, ASCII fast: the database's own case depends on its locale."""
