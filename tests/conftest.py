@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
+from tests.servers import GROUPED, SPARK
+
 HOME = "OBVERSE_HOME"
+
+
+@pytest.hookimpl(tryfirst=True)  # before the groups are read
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    for item in items:
+        if "spark" in item.nodeid:
+            item.add_marker(SPARK)
+
+
+@pytest.hookimpl(tryfirst=True)  # before fixtures of a module
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    GROUPED[-1] = item.get_closest_marker(SPARK.name) is not None
 
 
 @pytest.fixture(scope="session", autouse=True)

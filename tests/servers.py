@@ -19,6 +19,10 @@ from typing import Any
 import pytest
 
 NUMBERS = itertools.count()
+SPARK = pytest.mark.xdist_group("spark")  # tests of one process, so that one virtual machine starts and warms up
+GROUPED = [True]  # whether the test that runs is of that group
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}  # Spark's own defaults
 
 
 def missing(what: str) -> None:
@@ -85,6 +89,7 @@ def spark_server() -> Any:
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # starts faster, and tests are short
         "spark.log.level": "OFF",
+        **INTERPRETED,  # compiling a text takes longer than a tiny table; see `compiled`
     }
     builder = SparkSession.builder.master("local[2]").appName("obverse-tests")
     for key, value in settings.items():
@@ -95,8 +100,17 @@ def spark_server() -> Any:
     return session
 
 
+def compiled(session: Any) -> Any:
+    """The session, which from now on compiles what it runs, as production does."""
+    for key, value in COMPILED.items():
+        session.conf.set(key, value)
+    return session
+
+
 def spark_session() -> Any:
-    """A session of its own in the local Spark of this process; small expressions are compiled there as large ones are."""
+    """A session of its own in the local Spark of this process, which interprets what it runs."""
+    if not GROUPED[-1]:
+        pytest.fail("a test that uses Spark is marked as SPARK, or has spark in its name")
     if shutil.which("java") is None:
         missing("Java")
     for module in ("pyspark", "pyarrow", "pandas"):
