@@ -33,7 +33,7 @@ test: .venv/.developing packages
 	$(BIN)/ruff check src tests bench
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not soak"
+	$(BIN)/python -m pytest -n 2 -m "not soak"
 
 # Debian packages that tests need; in continuous integration they are installed, elsewhere those tests skip by name.
 packages:
@@ -42,7 +42,7 @@ packages:
 	{ apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$(cat .ci/apt.txt); }; fi
 
 soak: .venv/.developing
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m soak
+	$(BIN)/python -m pytest -n 2 -m soak
 
 bench: .venv/.developing
 	$(BIN)/python bench/run.py

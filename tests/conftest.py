@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from tests.servers import GROUPED, SPARK
+from tests.servers import of_spark
 
 HOME = "OBVERSE_HOME"
 
 
-@pytest.hookimpl(tryfirst=True)  # before the groups are read
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    for item in items:
-        if "spark" in item.nodeid:
-            item.add_marker(SPARK)
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests of Spark go to one process as a whole, and first; all others one by one to whichever is free."""
+    from xdist.scheduler import LoadScopeScheduling
 
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if of_spark(nodeid) else nodeid
 
-@pytest.hookimpl(tryfirst=True)  # before fixtures of a module
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    GROUPED[-1] = item.get_closest_marker(SPARK.name) is not None
+    return Scheduling(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)

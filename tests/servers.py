@@ -19,8 +19,6 @@ from typing import Any
 import pytest
 
 NUMBERS = itertools.count()
-SPARK = pytest.mark.xdist_group("spark")  # tests of one process, so that one virtual machine starts and warms up
-GROUPED = [True]  # whether the test that runs is of that group
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}  # Spark's own defaults
 
@@ -100,6 +98,11 @@ def spark_server() -> Any:
     return session
 
 
+def of_spark(test: str) -> bool:
+    """Tests of one process, so that one virtual machine starts and warms up."""
+    return "spark" in test
+
+
 def compiled(session: Any) -> Any:
     """The session, which from now on compiles what it runs, as production does."""
     for key, value in COMPILED.items():
@@ -109,8 +112,8 @@ def compiled(session: Any) -> Any:
 
 def spark_session() -> Any:
     """A session of its own in the local Spark of this process, which interprets what it runs."""
-    if not GROUPED[-1]:
-        pytest.fail("a test that uses Spark is marked as SPARK, or has spark in its name")
+    if not of_spark(os.environ.get("PYTEST_CURRENT_TEST", "spark")):
+        pytest.fail("a test that uses Spark has spark in its name, so that all of them run in one process")
     if shutil.which("java") is None:
         missing("Java")
     for module in ("pyspark", "pyarrow", "pandas"):

@@ -20,7 +20,7 @@ from obverse.plan.question import Question
 from obverse.plan.randomize import randomize_keys
 from obverse.session.planning import annotated, read
 from obverse.testing.seeded import SeededRng
-from tests.servers import SPARK, spark_session
+from tests.servers import spark_session
 
 KEYS = 3_000_000
 STATUS = Path("/proc/self/status")
@@ -47,10 +47,9 @@ def held_mb() -> float:
     return next(int(line.split()[1]) / 1024 for line in STATUS.read_text().splitlines() if line.startswith("VmRSS"))
 
 
-@SPARK
 @pytest.mark.soak
 @pytest.mark.skipif(not STATUS.exists(), reason="memory is read as Linux tells it")
-def test_the_driver_holds_far_less_than_all_keys() -> None:
+def test_the_driver_of_spark_holds_far_less_than_all_keys() -> None:
     """All keys as Python's own texts with two integers each would take some 250 MB; a frequent key is found among them."""
     from obverse.engines.spark import SparkEngine
 
