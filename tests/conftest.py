@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from tests.servers import of_spark
+
 HOME = "OBVERSE_HOME"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests of Spark go to one process as a whole, and first; all others one by one to whichever is free."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if of_spark(nodeid) else nodeid
+
+    return Scheduling(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)

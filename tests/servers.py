@@ -19,6 +19,8 @@ from typing import Any
 import pytest
 
 NUMBERS = itertools.count()
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}  # Spark's own defaults
 
 
 def missing(what: str) -> None:
@@ -85,6 +87,7 @@ def spark_server() -> Any:
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # starts faster, and tests are short
         "spark.log.level": "OFF",
+        **INTERPRETED,  # compiling a text takes longer than a tiny table; see `compiled`
     }
     builder = SparkSession.builder.master("local[2]").appName("obverse-tests")
     for key, value in settings.items():
@@ -95,8 +98,22 @@ def spark_server() -> Any:
     return session
 
 
+def of_spark(test: str) -> bool:
+    """Tests of one process, so that one virtual machine starts and warms up."""
+    return "spark" in test
+
+
+def compiled(session: Any) -> Any:
+    """The session, which from now on compiles what it runs, as production does."""
+    for key, value in COMPILED.items():
+        session.conf.set(key, value)
+    return session
+
+
 def spark_session() -> Any:
-    """A session of its own in the local Spark of this process; small expressions are compiled there as large ones are."""
+    """A session of its own in the local Spark of this process, which interprets what it runs."""
+    if not of_spark(os.environ.get("PYTEST_CURRENT_TEST", "spark")):
+        pytest.fail("a test that uses Spark has spark in its name, so that all of them run in one process")
     if shutil.which("java") is None:
         missing("Java")
     for module in ("pyspark", "pyarrow", "pandas"):

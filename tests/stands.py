@@ -125,12 +125,12 @@ class SparkStand:
     def __init__(self, catalog: Catalog, schemas: Schemas, parallel: int = 0) -> None:
         from obverse.engines.spark import SparkEngine
 
-        self.schemas, self.parallel = schemas, parallel or 1
+        self.schemas = schemas
         self.spark = spark_session()  # the engine finds the small one of the tests
         self.catalog = replace(catalog, engine={"kind": "spark"})
         self.engine = SparkEngine(self.catalog, {name: self.frame(name, ()) for name in catalog.tables})
-        if parallel:
-            self.engine._session.conf.set("spark.sql.shuffle.partitions", str(parallel))
+        for setting in ("spark.sql.shuffle.partitions", "spark.sql.leafNodeDefaultParallelism") if parallel else ():
+            self.engine._session.conf.set(setting, str(parallel))
 
     def frame(self, name: str, rows: Any) -> Any:
         import pyarrow as pa
@@ -140,18 +140,18 @@ class SparkStand:
 
     def fill(self, tables: Tables) -> None:
         for name, rows in tables.items():
-            frame = self.engine._session.createDataFrame(self.frame(name, rows))
-            frame.repartition(self.parallel).createOrReplaceTempView(name)
+            self.engine._session.createDataFrame(self.frame(name, rows)).createOrReplaceTempView(name)
 
     def answers(self, texts: Sequence[str], databases: Sequence[Tables]) -> list[list[dict[str, Any]]]:
-        """Of each text what it gives on each database, all databases in one job."""
+        """Of each text what it gives on each database, all databases in one job; rows of each lie in every partition."""
         import pyarrow as pa
 
         private = set(databases[0])
         for name in private:
-            rows = [row for database in databases for row in database[name]]
-            numbers = [n for n, database in enumerate(databases) for _ in database[name]]
-            whole = self.frame(name, rows).append_column(DB, pa.array(numbers, type=pa.int64()))
+            turns = itertools.zip_longest(*([(n, row) for row in each[name]] for n, each in enumerate(databases)))
+            told = [one for turn in turns for one in turn if one is not None]
+            numbers = pa.array([n for n, _ in told], type=pa.int64())
+            whole = self.frame(name, [row for _, row in told]).append_column(DB, numbers)
             self.engine._session.createDataFrame(whole).createOrReplaceTempView(name)
         found = []
         for text in texts:

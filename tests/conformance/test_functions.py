@@ -16,7 +16,7 @@ from obverse.plan.dialects import DIALECTS
 from obverse.plan.functions import BY_NAME, FUNCTIONS
 from obverse.plan.functions.base import Function
 from obverse.testing.check_function import Run, check_function
-from tests.servers import postgres_address, spark_session
+from tests.servers import compiled, postgres_address, spark_session
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def run() -> Iterator[Run]:
 
 @pytest.fixture(scope="module")
 def run_spark() -> Run:
-    session = spark_session()
+    session = compiled(spark_session())
     return lambda sql: [tuple(row) for row in session.sql(sql).collect()]
 
 

@@ -80,27 +80,7 @@ def test_killed_at_any_step_two_hundred_times(project, killed, step):
     repeatedly(project, killed, step, 200)
 
 
-@pytest.mark.parametrize("step", REGISTERING)
-def test_killed_while_registering_the_dataset_is_taken_up_again(project, killed, step):
-    for n in range(5):
-        made = project(name=f"project-{n}")
-
-        def registering(die, made=made):
-            made.open(die)
-            return 0
-
-        assert killed(step, registering) == -signal.SIGKILL
-        home, opened = made.open()
-        assert opened.ledger.verify().count == 1
-        assert isinstance(made.reserve(opened, "question", TENTH), Receipt)
-        opened.ledger.close()
-        home.close()
-
-
-@pytest.mark.parametrize("step", ["register: committed", "register: seen"])
-def test_killed_while_registering_in_postgres_is_taken_up_again(in_postgres, killed, step):
-    made = in_postgres()
-
+def taken_up(made, killed, step):
     def registering(die):
         made.open(die)
         return 0
@@ -111,6 +91,17 @@ def test_killed_while_registering_in_postgres_is_taken_up_again(in_postgres, kil
     assert isinstance(made.reserve(opened, "question", TENTH), Receipt)
     opened.ledger.close()
     home.close()
+
+
+@pytest.mark.parametrize("step", REGISTERING)
+def test_killed_while_registering_the_dataset_is_taken_up_again(project, killed, step):
+    for n in range(5):
+        taken_up(project(name=f"project-{n}"), killed, step)
+
+
+@pytest.mark.parametrize("step", ["register: committed", "register: seen"])
+def test_killed_while_registering_in_postgres_is_taken_up_again(in_postgres, killed, step):
+    taken_up(in_postgres(), killed, step)
 
 
 def test_a_child_that_is_not_killed_answers(project, killed):

@@ -99,7 +99,7 @@ def test_the_zone_of_the_machine_changes_nothing(
         time.tzset()
 
 
-def test_the_zone_of_the_virtual_machine_changes_nothing(expected: Mapping[str, Result]) -> None:
+def test_the_zone_of_the_virtual_machine_of_spark_changes_nothing(expected: Mapping[str, Result]) -> None:
     zones = spark_session()._jvm.java.util.TimeZone
     before = zones.getDefault()
     zones.setDefault(zones.getTimeZone(ZONE))

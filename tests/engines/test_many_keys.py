@@ -49,7 +49,7 @@ def held_mb() -> float:
 
 @pytest.mark.soak
 @pytest.mark.skipif(not STATUS.exists(), reason="memory is read as Linux tells it")
-def test_the_driver_holds_far_less_than_all_keys() -> None:
+def test_the_driver_of_spark_holds_far_less_than_all_keys() -> None:
     """All keys as Python's own texts with two integers each would take some 250 MB; a frequent key is found among them."""
     from obverse.engines.spark import SparkEngine
 

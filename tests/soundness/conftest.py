@@ -185,11 +185,14 @@ class World:
     ) -> tuple[list[tuple[Claimed, ...]], int]:
         """The same of plans and the SQL that is run for them."""
         found: list[list[tuple[Claimed, ...]]] = [[] for _ in plans]
+        answers = self.answers(plans, [one.database(place) for one in families for place in range(len(one.units) + 1)])
+        start = 0
         for one in families:
-            seen = self.answers(plans, [one.database(place) for place in range(len(one.units) + 1)])
             for q, (plan, _) in enumerate(plans):
+                seen = answers[q][start:]
                 for a, b in one.pairs(self.catalog.neighbours):
-                    found[q].append((*moved(plan, seen[q][a], seen[q][b]), *own_votes(plan, seen[q][0], seen[q][b])))
+                    found[q].append((*moved(plan, seen[a], seen[b]), *own_votes(plan, seen[0], seen[b])))
+            start += len(one.units) + 1
         return [furthest(reaches) for reaches in found], len(found[0])
 
 

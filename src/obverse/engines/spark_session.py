@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
 from obverse.core.errors import CatalogError
+from obverse.engines.spark_launch import launched
 
+RETRIES = 4  # some seconds in all
 VERSION = 4  # the least that has all functions which plans are printed with
 SETTINGS = {
     "spark.sql.ansi.enabled": "true",  # otherwise sums and casts wrap silently
@@ -57,13 +60,17 @@ def session_for(url: str | None, frames: Iterable[Any]) -> Any:
             why="a local session needs Java 17 or later; an address needs a Spark Connect server that answers.",
             fix="check `url` of the engine, or that `java -version` works.",
         ) from None
-    settle(made)
+    try:
+        settle(made)
+    except BaseException:
+        if url is not None:
+            made.stop()
+        raise
     return made
 
 
 def _remote(url: str) -> Any:
-    from pyspark.sql import SparkSession
-
+    """A session at the address, which was reached. `SparkSession.builder` would keep this process from any local Spark."""
     if not url.startswith("sc://"):
         raise CatalogError(
             "engine_unreachable",
@@ -71,7 +78,20 @@ def _remote(url: str) -> Any:
             why="obverse speaks to a cluster through Spark Connect alone.",
             fix='write url = "sc://host:15002", or leave it out for a local session.',
         )
-    return SparkSession.builder.remote(url).create()
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+    from pyspark.sql.connect.session import SparkSession
+
+    made = SparkSession.builder.remote(url).create()
+    later = made.client.get_retry_policies()  # they go on for ten minutes
+    made.client.set_retry_policies([DefaultPolicy(max_retries=RETRIES)])
+    try:
+        with warnings.catch_warnings(action="ignore"):  # that it gave up, which the error tells
+            made.version  # noqa: B018 - asks the server
+    except BaseException:
+        made.client.close()
+        raise
+    made.client.set_retry_policies(later)
+    return made
 
 
 def _local() -> Any:
@@ -79,6 +99,7 @@ def _local() -> Any:
 
     builder = SparkSession.builder.master("local[*]").appName("obverse")
     if SparkSession.getActiveSession() is None:
+        launched(LOCAL)
         for key, value in LOCAL.items():
             builder = builder.config(key, value)
     return builder.getOrCreate()
