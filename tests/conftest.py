@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.servers import of_spark
+from tests.servers import of_spark, stop_servers
 
 HOME = "OBVERSE_HOME"
 
@@ -22,6 +22,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return "spark" if of_spark(nodeid) else nodeid
 
     return Scheduling(config, log)
+
+
+def pytest_sessionfinish() -> None:
+    stop_servers()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -98,6 +98,16 @@ def spark_server() -> Any:
     return session
 
 
+def stop_servers() -> None:
+    """End what this process started: workers of a run end without their exit handlers."""
+    if postgres_server.cache_info().currsize:
+        server = postgres_server()
+        server.cleanup()
+        shutil.rmtree(server.pgdata, ignore_errors=True)
+    if spark_server.cache_info().currsize:
+        spark_server().stop()
+
+
 def of_spark(test: str) -> bool:
     """Tests of one process, so that one virtual machine starts and warms up."""
     return "spark" in test
