@@ -29,11 +29,12 @@ install: .venv/.installed
 demo: .venv/.installed
 	@$(BIN)/obverse demo --out .demo --ask
 
+# Three processes for two cores: one has all tests of Spark, and the others wait for disks as often as they compute.
 test: .venv/.developing packages
 	$(BIN)/ruff check src tests bench
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n 2 -m "not soak"
+	$(BIN)/python -m pytest -n 3 -m "not soak"
 
 # Debian packages that tests need; in continuous integration they are installed, elsewhere those tests skip by name.
 packages:
