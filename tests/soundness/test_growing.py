@@ -63,7 +63,7 @@ class Growing(World):
         return {min(found)} if found and self.name == "first" else found
 
 
-@pytest.fixture(scope="module", params=[(counts, kind) for kind in STANDS for counts in ("first", "each")])
+@pytest.fixture(scope="module", params=[(counts, kind) for kind in STANDS for counts in ("first", "each")], ids="-".join)
 def here(request: pytest.FixtureRequest) -> Iterator[Growing]:
     made = Growing(*request.param)
     yield made
