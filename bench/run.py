@@ -1,8 +1,9 @@
-"""`make bench`: samplers, planning, asking, peers, other engines, many rows; then one table, and every bar as pass or FAIL.
+"""`make bench`: samplers, planning, local protocols, asking, peers, other engines, many rows; then one table, and every bar.
 
-BENCH_PARTS=asking,engines chooses of samplers, ask, asking, peers, engines, large. BENCH_QUICK=1: 1M rows, neither peers nor
-large. BENCH_ROWS=1000000 chooses the sizes of asking and its peers, BENCH_PEERS=qrlew the peers; engines.py and large.py tell
-what chooses theirs. All figures of one run are kept in .bench/results.json.
+BENCH_PARTS=asking,engines chooses of samplers, ask, local, asking, peers, engines, large. BENCH_QUICK=1: 1M rows, neither peers
+nor local nor large. BENCH_ROWS=1000000 chooses the sizes of asking and its peers, BENCH_PEERS=qrlew the peers; engines.py and
+large.py tell what chooses theirs. All figures of one run are kept in .bench/results.json; those of samplers, ask and local are
+printed.
 """
 
 from __future__ import annotations
@@ -37,11 +38,12 @@ NAMES = {
     "spark hand": "Spark: SQL",
     "spark few": "Spark: SQL, 1000",
 }
-PARTS = ("samplers", "ask", "asking", "peers", "engines", "large")
+SCRIPTS = {"samplers": "samplers.py", "ask": "ask.py", "local": "local_rates.py"}
+PARTS = (*SCRIPTS, "asking", "peers", "engines", "large")
 
 
 def wanted_parts() -> list[str]:
-    usual = [part for part in PARTS if not (os.environ.get("BENCH_QUICK") and part in ("peers", "large"))]
+    usual = [part for part in PARTS if not (os.environ.get("BENCH_QUICK") and part in ("peers", "local", "large"))]
     found = [part for part in os.environ.get("BENCH_PARTS", ",".join(usual)).split(",") if part]
     unknown = [part for part in found if part not in PARTS]
     if unknown:
@@ -121,7 +123,7 @@ def asking_and_peers(parts: list[str]) -> tuple[list[dict[str, Any]], list[dict[
 
 def measured_parts(parts: list[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     records: list[dict[str, Any]] = []
-    bars = [script(f"{part}.py") for part in ("samplers", "ask") if part in parts]
+    bars = [script(name) for part, name in SCRIPTS.items() if part in parts]
     found = []
     if "asking" in parts or "peers" in parts:
         found.append(asking_and_peers(parts))

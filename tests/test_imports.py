@@ -24,6 +24,7 @@ HEAVY = (
     "scipy",
     "altair",
     "sqlite3",
+    "cryptography",
 )
 STATEMENTS = {
     "import": "import obverse",

@@ -43,6 +43,11 @@ class TextList:
 
 
 @dataclass(frozen=True, slots=True)
+class Texts:
+    """A text, or one for each language, such as { en = "...", de = "..." }."""
+
+
+@dataclass(frozen=True, slots=True)
 class Pair:
     """A list of two: numbers, dates or timestamps; the column's type decides which."""
 
@@ -66,7 +71,7 @@ class Section:
 class Named:
     """A table whose keys are names that the owner chooses."""
 
-    what: Literal["table", "column", "analyst", "purpose"]
+    what: Literal["table", "column", "analyst", "purpose", "survey", "language", "option"]
     each: Shape
 
 
@@ -78,7 +83,7 @@ class WordOrSection:
     section: Section
 
 
-Shape = Text | Flag | Whole | Number | TextList | Pair | Listing | Section | Named | WordOrSection
+Shape = Text | Texts | Flag | Whole | Number | TextList | Pair | Listing | Section | Named | WordOrSection
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +185,28 @@ TABLE = Section(
         Key("columns", Named("column", COLUMN), "The columns that questions may use."),
     )
 )
+SURVEY = Section(
+    (
+        Key("question", Texts(), "What people are asked, or what is measured.", required=True),
+        Key("options", TextList(), "The answers that may be given."),
+        Key("labels", Named("language", Named("option", Text())), "For each language, how an option is shown."),
+        Key("none", Text(), "The option for no answer; reports beyond the budget say it, randomized like any other."),
+        Key("bounds", Pair(), "Numbers: the smallest and the largest; others are clamped. The mean is estimated."),
+        Key("step", POSITIVE, "Numbers: the distance of two that are told apart; a hundredth of the range unless told."),
+        Key("text", Flag(), "true: any text may be the answer; which are frequent is found from candidates, or without."),
+        Key("protocol", Text(), "How a device randomizes: auto unless told, which chooses for the planned number of people."),
+        Key("epsilon", EPSILON, "The loss of one report.", required=True),
+        Key("permanent", EPSILON, "Protocols that remember: the loss of any number of reports of one and the same answer."),
+        Key("people", Whole(10**12), "How many are expected to answer; 1000 unless told. auto and plans go by it."),
+        Key("reports", Whole(10**6), "How many reports one person sends in all; 1 unless told."),
+        Key("per_day", Whole(10**4), "At most this many reports of one person a day: a rate, not a budget; 1 unless told."),
+        Key("lifetime", EPSILON, "The loss that all reports of one person may add up to; that of all reports unless told."),
+        Key("minimum", Whole(10**9), "Below this many reports nothing is estimated; 20 unless told."),
+        Key("retention_days", Whole(36500), "How long reports are kept.", required=True),
+        Key("purpose", Texts(), "What the answers are used for.", required=True),
+        Key("consent", Texts(), "What people agree to before anything is sent.", required=True),
+    )
+)
 ROOT = Section(
     (
         Key("project", PROJECT, "The project.", required=True),
@@ -189,6 +216,7 @@ ROOT = Section(
         Key("budget", BUDGET, "What all questions together may cost; needed as soon as a table is private."),
         Key("analysts", Named("analyst", ANALYST), "Who may ask."),
         Key("purposes", Named("purpose", PURPOSE), "What questions may be asked for."),
-        Key("tables", Named("table", TABLE), "The tables.", required=True),
+        Key("tables", Named("table", TABLE), "The tables; needed unless there are surveys."),
+        Key("surveys", Named("survey", SURVEY), "What is collected from people who randomize their own answers."),
     )
 )

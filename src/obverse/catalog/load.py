@@ -15,6 +15,7 @@ from obverse.catalog.ledger_server import ledger_server
 from obverse.catalog.locate import Document, Place
 from obverse.catalog.model import Analyst, Budget, Catalog
 from obverse.catalog.shape import shape_problems
+from obverse.catalog.surveys import survey
 from obverse.catalog.tables import table
 from obverse.core.errors import CatalogError
 from obverse.core.numbers import exact
@@ -100,7 +101,9 @@ def _decimal(text: str) -> Decimal:
 def _catalog(raw: dict[str, Any], root: Path, document: Document) -> Catalog:
     project, privacy = raw["project"], raw.get("privacy", {})
     engine = _engine(raw.get("engine", {}), document)
-    tables = {name: table(name, one, root, document, engine["kind"]) for name, one in raw["tables"].items()}
+    tables = {name: table(name, one, root, document, engine["kind"]) for name, one in raw.get("tables", {}).items()}
+    if not tables and not raw.get("surveys"):
+        raise document.error("missing_key", ("tables",), "the file needs the key 'tables'", fix="Add a [tables.NAME].")
     unit = protected(tables, Neighbours(privacy.get("neighbours", "add-remove")))
     if unit is not None and "budget" not in raw:
         why = "A private table without a budget could be asked without end."
@@ -122,6 +125,7 @@ def _catalog(raw: dict[str, Any], root: Path, document: Document) -> Catalog:
         purposes={name: _budget(one, budget.delta) for name, one in raw.get("purposes", {}).items()},
         dataset=project.get("dataset"),
         ledger_server=ledger_server(raw, document),
+        surveys={name: survey(name, one, document) for name, one in raw.get("surveys", {}).items()},
     )
 
 

@@ -15,6 +15,7 @@ from obverse.core.types import Type
 from obverse.core.units import KeyPath, Neighbours, PrivacyUnit
 
 Accounting = Literal["pure", "zcdp"]
+Texts = Mapping[str, str]  # by language; "und" where none was named
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,30 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
+class Survey:
+    """What is asked of people who randomize their own answers: options, or numbers within bounds, or any text."""
+
+    name: str
+    question: Texts
+    options: tuple[str, ...]  # empty for numbers and texts
+    labels: Mapping[str, Mapping[str, str]]  # by language and option
+    none: str | None  # the option that stands for no answer
+    bounds: tuple[Fraction, Fraction] | None
+    step: Fraction | None
+    protocol: str
+    epsilon: Fraction  # of one report
+    permanent: Fraction | None  # of any number of reports of one answer
+    people: int
+    reports: int
+    per_day: int
+    lifetime: Fraction
+    minimum: int
+    retention_days: int
+    purpose: Texts
+    consent: Texts
+
+
+@dataclass(frozen=True, slots=True)
 class Catalog:
     """A whole project: one protected entity, one notion of neighbours, one accountant."""
 
@@ -136,6 +161,7 @@ class Catalog:
     analysts: Mapping[str, Analyst] = field(default_factory=dict)
     purposes: Mapping[str, Budget] = field(default_factory=dict)
     dataset: str | None = None  # the dataset's declared name, when several projects share one
+    surveys: Mapping[str, Survey] = field(default_factory=dict)
     ledger_server: Server | None = None  # where several machines share one ledger; None: it is the file `ledger`
 
     @property

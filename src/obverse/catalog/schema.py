@@ -24,6 +24,9 @@ def _schema(shape: k.Shape) -> dict[str, Any]:
     match shape:
         case k.Text(choices):
             return {"type": "string", "enum": list(choices)} if choices else {"type": "string", "minLength": 1}
+        case k.Texts():
+            text = {"type": "string", "minLength": 1}
+            return {"anyOf": [text, {"type": "object", "additionalProperties": text, "minProperties": 1}]}
         case k.Flag():
             return {"type": "boolean"}
         case k.Whole(most):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
@@ -12,6 +13,7 @@ from obverse.catalog.locate import Document, KeyParts
 from obverse.core.errors import CatalogError, Refused
 
 NAME_MAX = 128
+LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 READ_NUMBER = {"epsilon": parameters.epsilon, "delta": parameters.delta, "positive": parameters.positive}
 
 
@@ -53,6 +55,8 @@ def _problems(raw: object, shape: k.Shape, path: KeyParts, document: Document) -
             yield from _whole(raw, most, path, document)
         case k.Text(choices):
             yield from _text(raw, choices, path, document)
+        case k.Texts():
+            yield from _texts(raw, path, document)
         case k.Flag():
             if not isinstance(raw, bool):
                 yield _wrong("true or false", path, document)
@@ -125,6 +129,17 @@ def _text(raw: object, choices: tuple[str, ...], path: KeyParts, document: Docum
         yield document.error("bad_choice", path, f"{path[-1]} cannot be {raw!r}", fix=fix)
     elif not raw:
         yield _wrong("a text that is not empty", path, document)
+
+
+def _texts(raw: object, path: KeyParts, document: Document) -> Iterator[CatalogError]:
+    if isinstance(raw, dict) and raw:
+        for language, text in raw.items():
+            if not LANGUAGE.fullmatch(language):
+                message = f"{language!r} is not the code of a language"
+                yield document.error("bad_name", (*path, language), message, fix="Write a code such as en, de or pt-BR.")
+            yield from _text(text, (), (*path, language), document)
+    elif not isinstance(raw, str) or not raw:
+        yield _wrong('a text, or one for each language such as { en = "...", de = "..." }', path, document)
 
 
 def _wrong(expected: str, path: KeyParts, document: Document) -> CatalogError:

@@ -31,6 +31,9 @@ SECTIONS: dict[str, tuple[VerbLine, ...]] = {
         VerbLine("budget", "obverse.cli.budget:budget", "Show what is left; `budget grant` raises the cap."),
         VerbLine("sql", "obverse.cli.sql:sql", "List the SQL that is answered, and what is refused."),
     ),
+    "For surveys": (
+        VerbLine("collect", "obverse.cli.collect:collect", "Collect answers that are randomized before they are sent."),
+    ),
     "For the curator": (
         VerbLine("demo", "obverse.cli.demo:demo", "Write a synthetic sample project to try things on."),
         VerbLine("init", "obverse.cli.init:init", "Draft obverse.toml from column names and declared types."),

@@ -40,18 +40,21 @@ class Rng:
         """n fresh bytes; the only source, and the only thing a twin for tests replaces."""
         return os.urandom(n)
 
-    def words(self, n: int) -> Words:
-        """n words of 64 uniform bits."""
+    def numbers(self, n: int, width: int) -> NDArray[Any]:
+        """n uniform numbers of `width` bits: 8, 16, 32 or 64."""
         import numpy as np
 
-        return np.frombuffer(self.raw(8 * n), dtype=np.uint64)
+        return np.frombuffer(self.raw(n * width // 8), dtype=f"u{width // 8}")
+
+    def words(self, n: int) -> Words:
+        """n words of 64 uniform bits."""
+        return self.numbers(n, 64)
 
     def bits(self, n: int) -> Bits:
         """n fair coins."""
         import numpy as np
 
-        packed = np.frombuffer(self.raw((n + 7) // 8), dtype=np.uint8)
-        return np.unpackbits(packed, count=n).view(np.bool_)
+        return np.unpackbits(self.numbers((n + 7) // 8, 8), count=n).view(np.bool_)
 
     def key(self) -> bytes:
         """32 fresh bytes, for a keyed hash."""
@@ -74,7 +77,7 @@ class Rng:
         while filled < n:
             missing = n - filled
             drawn = missing if keep_rate == 1 else int(missing / keep_rate + 3 * missing**0.5) + 8
-            words: NDArray[Any] = np.frombuffer(self.raw(drawn * width // 8), dtype=f"u{width // 8}")
+            words = self.numbers(drawn, width)
             if limit < 1 << width:
                 words = words[words < limit]
             words = words[:missing]

@@ -17,12 +17,15 @@ WIDTH_PER_BAR, WIDTH_MIN, WIDTH_MAX, HEIGHT = 46, 180, 900, 320
 
 def chart(answer: Answer) -> Any:
     """Keys on x, the first column of numbers on y, its noise intervals as whiskers; the title tells the price."""
-    altair = extra("altair", "plot")
     place = _numbers(answer)
-    name = answer.columns[place].name
-    bars = _bars(answer, place)
+    name, keys = answer.columns[place].name, ", ".join(answer.columns[i].name for i in _keys(answer))
+    return whiskered(_bars(answer, place), name, keys, _title(answer, name, keys, extra("altair", "plot")))
+
+
+def whiskered(bars: list[dict[str, Any]], name: str, keys: str, title: Any) -> Any:
+    """Bars of `value` by `key`, with whiskers from `low` to `high` where there are any."""
+    altair = extra("altair", "plot")
     width = min(max(WIDTH_PER_BAR * len(bars), WIDTH_MIN), WIDTH_MAX)
-    keys = ", ".join(answer.columns[i].name for i in _keys(answer))
     labels = altair.Axis(labelAngle=_angle(bars, width / len(bars)), labelLimit=160)
     shown = altair.Chart(altair.Data(values=bars)).encode(x=altair.X("key:N", title=keys or None, sort=None, axis=labels))
     layers = [
@@ -34,7 +37,7 @@ def chart(answer: Answer) -> Any:
         layers.append(shown.mark_rule(color=WHISKER, strokeWidth=1.5).encode(y="low:Q", y2="high:Q"))
         tick = shown.mark_tick(color=WHISKER, thickness=1.5, size=14)
         layers += [tick.encode(y="low:Q"), tick.encode(y="high:Q")]
-    return altair.layer(*layers).properties(title=_title(answer, name, keys, altair), width=width, height=HEIGHT)
+    return altair.layer(*layers).properties(title=title, width=width, height=HEIGHT)
 
 
 def _numbers(answer: Answer) -> int:

@@ -1,0 +1,106 @@
+"""The [surveys.NAME] of obverse.toml: what is asked, how often, and what one report and all of them may cost."""
+
+from __future__ import annotations
+
+import unicodedata
+from fractions import Fraction
+from typing import Any
+
+from obverse.catalog.locate import Document, KeyParts
+from obverse.catalog.model import Survey, Texts
+from obverse.core.errors import Refused
+from obverse.core.numbers import exact
+
+PEOPLE, MINIMUM = 1000, 20
+STEPS = 100
+PLACES_MAX = 2**16  # of a numeric grid
+NO_LANGUAGE = "und"
+
+
+def survey(name: str, raw: dict[str, Any], document: Document) -> Survey:
+    path = ("surveys", name)
+    epsilon, reports = exact(raw["epsilon"]), raw.get("reports", 1)
+    options = _options(raw, path, document)
+    bounds = _bounds(raw, path, document)
+    if (bool(options), bounds is not None, bool(raw.get("text"))).count(True) != 1:
+        fix = 'Add options = ["no", "yes"], or bounds = [0, 24], or text = true.'
+        raise document.error("missing_key", (*path, "options"), "a survey asks for one of options, numbers or texts", fix=fix)
+    return Survey(
+        name=name,
+        question=texts(raw["question"]),
+        options=options,
+        labels=_labels(raw, options, path, document),
+        none=_none(raw, options, path, document),
+        bounds=bounds,
+        step=_step(raw, bounds, path, document),
+        protocol=raw.get("protocol", "auto"),
+        epsilon=epsilon,
+        permanent=exact(raw["permanent"]) if "permanent" in raw else None,
+        people=raw.get("people", PEOPLE),
+        reports=reports,
+        per_day=raw.get("per_day", 1),
+        lifetime=exact(raw["lifetime"]) if "lifetime" in raw else epsilon * reports,
+        minimum=raw.get("minimum", MINIMUM),
+        retention_days=raw["retention_days"],
+        purpose=texts(raw["purpose"]),
+        consent=texts(raw["consent"]),
+    )
+
+
+def texts(raw: str | dict[str, str]) -> Texts:
+    return {NO_LANGUAGE: raw} if isinstance(raw, str) else dict(sorted(raw.items()))
+
+
+def _options(raw: dict[str, Any], path: KeyParts, document: Document) -> tuple[str, ...]:
+    found = tuple(unicodedata.normalize("NFC", option) for option in raw.get("options", ()))
+    if found and (len(found) < 2 or len(set(found)) < len(found) or "" in found):
+        message = "options are two different texts or more"
+        raise document.error("bad_values", (*path, "options"), message, fix="Name each answer once.")
+    return found
+
+
+def _none(raw: dict[str, Any], options: tuple[str, ...], path: KeyParts, document: Document) -> str | None:
+    none: str | None = raw.get("none")
+    if none is not None and none not in options:
+        message = "the option for no answer is not among the options"
+        raise document.error("bad_values", (*path, "none"), message, fix=f"Add {none!r} to the options, or remove the key.")
+    return none
+
+
+def _labels(
+    raw: dict[str, Any], options: tuple[str, ...], path: KeyParts, document: Document
+) -> dict[str, dict[str, str]]:
+    labels: dict[str, dict[str, str]] = raw.get("labels", {})
+    for language, shown in labels.items():
+        if sorted(shown) != sorted(options):
+            message = f"the labels of {language} are not those of the options"
+            raise document.error("bad_values", (*path, "labels", language), message, fix="Give each option one label.")
+    return labels
+
+
+def _bounds(raw: dict[str, Any], path: KeyParts, document: Document) -> tuple[Fraction, Fraction] | None:
+    if "bounds" not in raw:
+        return None
+    try:
+        low, high = (exact(end) for end in raw["bounds"])
+    except Refused:
+        low = high = Fraction(0)
+    if low >= high:
+        message = "bounds are two numbers, the smallest and the largest"
+        raise document.error("bad_bounds", (*path, "bounds"), message, fix="Write bounds such as [0, 24].")
+    return low, high
+
+
+def _step(
+    raw: dict[str, Any], bounds: tuple[Fraction, Fraction] | None, path: KeyParts, document: Document
+) -> Fraction | None:
+    if bounds is None:
+        if "step" in raw:
+            raise document.error("conflict", (*path, "step"), "a step goes with bounds", fix="Remove it, or add bounds.")
+        return None
+    width = bounds[1] - bounds[0]
+    step = exact(raw["step"]) if "step" in raw else width / STEPS
+    if width % step or width / step >= PLACES_MAX:
+        message = f"the step does not divide the range into fewer than {PLACES_MAX} parts"
+        raise document.error("bad_grid", (*path, "step"), message, fix="Choose a step that divides the range.")
+    return step

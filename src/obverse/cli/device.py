@@ -1,0 +1,136 @@
+"""obverse collect consent, withdraw, answer: the respondent's side, on their own device."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from obverse.cli.failures import Verb
+from obverse.cli.options import F, print_json, with_json, with_project
+from obverse.cli.terminal import print_fact, shown_lines
+
+if TYPE_CHECKING:
+    from obverse.local.spec import Spec
+    from obverse.session.device import Device
+
+
+def with_device(function: F) -> F:
+    """Where the device keeps its key and ledger, and in which language it speaks."""
+    for option in (
+        click.option("--language", default="und", metavar="CODE", help="Language of the texts, such as de."),
+        click.option(
+            "--device", "folder", metavar="FOLDER", type=click.Path(path_type=Path),
+            help="Folder of the device's key and ledger; one in your home unless told.",
+        ),
+    ):  # fmt: skip
+        function = option(function)
+    return function
+
+
+@click.command(cls=Verb)
+@click.argument("name")
+@click.option("--no", "refuses", is_flag=True, help="Say no; nothing is ever sent.")
+@with_device
+@with_json
+@with_project
+def consent(name: str, refuses: bool, folder: Path | None, language: str, as_json: bool, project: Path) -> None:
+    """Read what is sent and agree to it; --no declines."""
+    spec, device = _opened(project, name, folder)
+    if refuses:
+        device.decline(spec)
+    else:
+        click.echo(shown_lines(device.consent_text(spec, language)), err=as_json)
+        device.consent(spec)
+    _tell_standing(spec, device, as_json)
+
+
+@click.command(cls=Verb)
+@click.argument("name")
+@with_device
+@with_json
+@with_project
+def withdraw(name: str, folder: Path | None, language: str, as_json: bool, project: Path) -> None:
+    """Stop sending, and erase what was remembered of answers; what was spent stays spent."""
+    spec, device = _opened(project, name, folder)
+    device.withdraw(spec)
+    _tell_standing(spec, device, as_json)
+
+
+@click.command(cls=Verb)
+@click.argument("name")
+@click.argument("given", metavar="ANSWER")
+@click.option("--token", required=True, metavar="HEX", help="A token of this survey: one report.")
+@click.option("--epoch", type=click.IntRange(0, 65535), default=0, show_default=True, help="The epoch that is collected.")
+@click.option("--consent", "agrees", is_flag=True, help="Print the consent text and agree to it.")
+@with_device
+@with_json
+@with_project
+def answer(
+    name: str,
+    given: str,
+    token: str,
+    epoch: int,
+    agrees: bool,
+    folder: Path | None,
+    language: str,
+    as_json: bool,
+    project: Path,
+) -> None:
+    """Randomize an answer; prints the token and the report in hexadecimal, as `collect add` takes them."""
+    from obverse.local.client import sent_words
+
+    spec, device = _opened(project, name, folder)
+    spent = _token(token)
+    if device.record(spec).consent != "given" and (agrees or _on_terminal()):
+        click.echo(shown_lines(device.consent_text(spec, language)), err=True)
+        if agrees or click.confirm("Do you agree?", default=False, err=True):
+            device.consent(spec)
+    sent = device.report(spec, given, token=spent, epoch=epoch)
+    if as_json:
+        print_json({"version": 1, "survey": spec.id, "token": token, "report": sent.hex(), "sent": sent_words(spec, sent)})
+        return
+    click.echo(f"{spent.hex()} {sent.hex()}")
+    print_fact("Sent", sent_words(spec, sent), err=True)
+
+
+def _opened(project: Path, name: str, folder: Path | None) -> tuple[Spec, Device]:
+    from obverse.ledger.home import default_home
+    from obverse.session.device import Device
+    from obverse.session.surveys import spec_in
+
+    spec, _ = spec_in(project, name)
+    return spec, Device(folder or default_home() / "device")
+
+
+def _on_terminal() -> bool:
+    """Whether somebody is there who can be asked."""
+    return sys.stdin.isatty()
+
+
+def _token(text: str) -> bytes:
+    from obverse.local.tokens import TOKEN_BYTES
+
+    try:
+        found = bytes.fromhex(text)
+    except ValueError:
+        found = b""
+    if len(found) != TOKEN_BYTES:
+        raise click.UsageError(f"a token has {TOKEN_BYTES} bytes in hexadecimal; `obverse collect tokens` makes them.")
+    return found
+
+
+def _tell_standing(spec: Spec, device: Device, as_json: bool) -> None:
+    from obverse.core.numbers import plain
+
+    known, asked = device.record(spec), spec.survey
+    spent, most = plain(known.spent), plain(asked.lifetime)
+    if as_json:
+        told = {"consent": known.consent, "reports": known.reports, "epsilon": {"spent": spent, "lifetime": most}}
+        print_json({"version": 1, "survey": spec.id, **told})
+        return
+    print_fact("Consent", known.consent)
+    print_fact("Reports", f"{known.reports:,} of {asked.reports:,}")
+    print_fact("Spent", f"epsilon {spent} of {most} in a lifetime")

@@ -1,0 +1,85 @@
+"""Strict decoding: which of the reports that came in may be counted, and why the others may not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from obverse.local.protocols import LastingProtocol
+from obverse.local.spec import Spec
+from obverse.local.tokens import Mint
+from obverse.local.wire import EPOCH_BYTES, HEAD_BYTES, ID_BYTES
+
+if TYPE_CHECKING:
+    from obverse.local.protocols.base import Payloads
+
+REASONS = (
+    "length",  # not that of a report
+    "survey",  # another survey's, or another version of this one
+    "epoch",  # not the one that is collected now
+    "token",  # not one that was issued
+    "spent",  # its token was used before, now or earlier
+    "seed",  # not the one that follows from the token
+    "range",  # no device could have sent it
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """A report as it came in: the framed bytes and the token that was spent on it."""
+
+    report: bytes
+    token: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What may be counted, without anything that came along with it; marks of the tokens it cost; rejects by reason."""
+
+    payloads: Payloads
+    marks: tuple[bytes, ...]
+    rejected: dict[str, int]
+
+
+def accept(
+    spec: Spec, mint: Mint, epoch: int, submitted: Sequence[Submitted], spent: Callable[[Sequence[bytes]], set[bytes]]
+) -> Accepted:
+    """Sort reports. `spent` tells which marks are known already; a token that comes twice counts once."""
+    import numpy as np
+
+    head = spec.frame.survey + epoch.to_bytes(EPOCH_BYTES, "little")
+    rejected = dict.fromkeys(REASONS, 0)
+    passed: list[tuple[bytes, Submitted]] = []
+    for one in submitted:
+        reason = _fault(spec, mint, head, one)
+        if reason is None:
+            passed.append((mint.spent_mark(one.token), one))
+        else:
+            rejected[reason] += 1
+    known = spent([mark for mark, _ in passed])
+    fresh: dict[bytes, Submitted] = {}
+    for mark, one in passed:
+        if mark in known or mark in fresh:
+            rejected["spent"] += 1
+        else:
+            fresh[mark] = one
+    sent = b"".join(one.report[HEAD_BYTES:] for one in fresh.values())
+    rows = np.frombuffer(sent, dtype=np.uint8).reshape(len(fresh), spec.frame.payload)
+    seeds = np.array([spec.seed(one.token) for one in fresh.values()], dtype=np.uint64)
+    valid = spec.protocol.valid(rows)
+    lasting = isinstance(spec.protocol, LastingProtocol)  # there a device has one seed for ever, which its token does not tell
+    agrees = valid if lasting else spec.protocol.agrees(rows, seeds)
+    rejected["range"] += int((~valid).sum())
+    rejected["seed"] += int((valid & ~agrees).sum())
+    return Accepted(rows[valid & agrees], tuple(fresh), {reason: count for reason, count in rejected.items() if count})
+
+
+def _fault(spec: Spec, mint: Mint, head: bytes, one: Submitted) -> str | None:
+    if len(one.report) != spec.frame.length:
+        return "length"
+    if one.report[:ID_BYTES] != head[:ID_BYTES]:
+        return "survey"
+    if one.report[:HEAD_BYTES] != head:
+        return "epoch"
+    return None if mint.genuine(one.token) else "token"

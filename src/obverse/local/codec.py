@@ -1,0 +1,43 @@
+"""A protocol as data: its name and its integers, the same for every client."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from obverse.core.errors import InvariantBroken, Refused
+from obverse.local.protocols import PROTOCOLS, LocalProtocol
+
+_BY_NAME = {kind.name: kind for kind in PROTOCOLS}
+
+
+def protocol_json(protocol: LocalProtocol) -> dict[str, Any]:
+    """The name and every field; a protocol within a protocol likewise."""
+    told: dict[str, Any] = {"name": protocol.name}
+    for field in fields(protocol):  # type: ignore[arg-type]
+        value = getattr(protocol, field.name)
+        told[field.name] = value if isinstance(value, int) else protocol_json(value)
+    return told
+
+
+def protocol_of(told: Any) -> LocalProtocol:
+    """The protocol that was written; anything else is refused."""
+    try:
+        kind = _BY_NAME[told["name"]]
+        names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+        if told.keys() != names | {"name"}:
+            raise KeyError
+        given = {name: protocol_of(told[name]) if isinstance(told[name], dict) else _whole(told[name]) for name in names}
+        return kind(**given)
+    except (KeyError, TypeError, AttributeError, ValueError, InvariantBroken):
+        raise Refused(
+            "bad_spec",
+            "this is not the specification of a protocol.",
+            fix="Take the specification from `obverse collect spec NAME`, unchanged.",
+        ) from None
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError
+    return value

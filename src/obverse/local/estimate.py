@@ -1,0 +1,186 @@
+"""Estimates from reports: raw unbiased shares with their intervals, tests, and how far liars could move them.
+
+The raw share is the result; it may be negative. The view on the simplex is beside it, and is labelled as what it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+from obverse.core.errors import Refused
+from obverse.local.grid import Grid
+from obverse.local.spec import Spec
+from obverse.local.tally import Tally
+
+if TYPE_CHECKING:
+    from obverse.local.protocols.base import Doubles
+
+LEVEL = 0.95
+MALICE = 0.01  # of reports, for the worst case that is printed
+FLOOR_WARNED = 0.1  # of the variance
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One item, or the mean: its estimate, the noise about it, and what chance alone would rarely make."""
+
+    item: str
+    value: float
+    low: float
+    high: float
+    deviation: float
+    p_value: float  # that noise alone makes a share as large; corrected for the number of items
+    simplex: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a survey found, with everything that it may be off by."""
+
+    survey: str
+    n: int
+    level: float
+    simultaneous: bool
+    rows: tuple[Row, ...]
+    floor: float  # deviation that more reports do not lessen
+    malice: float
+    worst_shift: float  # of any share, by that share of malicious reports
+    epsilon: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "version": 1,
+            "survey": self.survey,
+            "reports": self.n,
+            "level": self.level,
+            "simultaneous": self.simultaneous,
+            "epsilon": self.epsilon,
+            "floor": self.floor,
+            "malicious": {"share": self.malice, "worst_shift": self.worst_shift},
+            "rows": [
+                {
+                    "item": row.item,
+                    "share": row.value,
+                    "low": row.low,
+                    "high": row.high,
+                    "deviation": row.deviation,
+                    "p_value": row.p_value,
+                    "simplex": row.simplex,
+                }
+                for row in self.rows
+            ],
+        }
+
+    def plot(self) -> Any:
+        """An altair.Chart: raw shares as bars, the most frequent first, with their intervals; from the extra `[plot]`."""
+        from obverse.plan.chart import BARS_MAX, whiskered
+        from obverse.plan.shown import extra
+
+        rows = sorted(self.rows, key=lambda row: -row.value)[:BARS_MAX]
+        bars = [{"key": row.item, "value": row.value, "low": row.low, "high": row.high} for row in rows]
+        words = f"{self.n:,} reports, epsilon {float(self.epsilon):.4g} each; intervals at {100 * self.level:g} %"
+        title = extra("altair", "plot").TitleParams(text=self.survey, subtitle=words, anchor="start", subtitleColor="#555")
+        return whiskered(bars, "mean" if self.rows[0].item == "mean" and len(self.rows) == 1 else "share", "answer", title)
+
+
+def estimate(
+    spec: Spec,
+    tally: Tally,
+    items: Sequence[str] = (),
+    *,
+    level: float = LEVEL,
+    simultaneous: bool = False,
+    malice: float = MALICE,
+) -> Estimate:
+    """Shares of the options, or of these items, among all reports."""
+    import numpy as np
+
+    enough(spec, tally.n)
+    if spec.grid is not None:
+        return _mean(spec, spec.grid, tally, level, malice)
+    named = tuple(items) or spec.survey.options
+    if not named:
+        raise Refused("no_items", "any text may have been sent.", fix="Name the texts whose shares you want: --items FILE.")
+    codes = np.array([spec.code(item) for item in named], dtype=np.uint64)
+    found = spec.protocol.estimate(tally.counts, tally.n, codes)
+    deviation = np.sqrt(found.variance)
+    wide = quantile(level, len(named) if simultaneous else 1)
+    tests = corrected(np.array([NormalDist().cdf(-x) for x in found.value / np.maximum(deviation, 1e-300)]))
+    whole = named == spec.survey.options
+    on_simplex = simplex(found.value) if whole else np.full(len(named), np.nan)
+    rows = tuple(
+        Row(item, float(v), float(v - wide * s), float(v + wide * s), float(s), float(p), float(x) if whole else None)
+        for item, v, s, p, x in zip(named, found.value, deviation, tests, on_simplex)
+    )
+    return Estimate(
+        spec.survey.name,
+        tally.n,
+        level,
+        simultaneous,
+        rows,
+        math.sqrt(found.floor),
+        malice,
+        worst_shift(spec, malice),
+        str(float(spec.protocol.loss())),
+    )
+
+
+def _mean(spec: Spec, grid: Grid, tally: Tally, level: float, malice: float) -> Estimate:
+    """The mean of numbers, by the scores of reports."""
+    import numpy as np
+
+    found = spec.protocol.estimate(tally.counts, tally.n, np.zeros(1, dtype=np.uint64))
+    width, share = float(grid.high - grid.low), float(found.value[0])
+    deviation = math.sqrt(float(found.variance[0])) * width
+    half, value = quantile(level, 1) * deviation, grid.number(share)
+    row = Row("mean", value, value - half, value + half, deviation, 1.0)
+    shift = worst_shift(spec, malice) * width
+    return Estimate(spec.survey.name, tally.n, level, False, (row,), 0.0, malice, shift, str(float(spec.protocol.loss())))
+
+
+def enough(spec: Spec, n: int) -> None:
+    if n < spec.survey.minimum:
+        raise Refused(
+            "too_few_reports",
+            f"nothing is estimated from fewer than {spec.survey.minimum} reports.",
+            why="the noise of so few is larger than any share, and a handful of people is nobody's population.",
+            fix="Collect more.",
+        )
+
+
+def quantile(level: float, tests: int) -> float:
+    """How many deviations an interval reaches on each side; for several at once by Bonferroni."""
+    if not 0 < level < 1:
+        raise Refused("bad_parameter", "a level lies between 0 and 1.", fix="Write a level such as 0.95.")
+    return NormalDist().inv_cdf(1 - (1 - level) / (2 * tests))
+
+
+def worst_shift(spec: Spec, malice: float) -> float:
+    """By how much of all reports a share of crafted ones can lift any item, beyond the people they stand for."""
+    return malice * spec.protocol.leverage()
+
+
+def corrected(p_values: Doubles) -> Doubles:
+    """Holm's correction: of all items found, one is found in error with at most the chance that is told."""
+    import numpy as np
+
+    order = np.argsort(p_values)
+    stepped = np.maximum.accumulate(p_values[order] * np.arange(len(order), 0, -1))
+    found = np.empty_like(p_values)
+    found[order] = np.minimum(stepped, 1.0)
+    return found
+
+
+def simplex(shares: Doubles) -> Doubles:
+    """The nearest shares that are not negative and add up to one; biased, and only for looking at."""
+    import numpy as np
+
+    falling = np.sort(shares)[::-1]
+    excess = (np.cumsum(falling) - 1) / np.arange(1, len(shares) + 1)
+    kept = int(np.flatnonzero(falling > excess)[-1])
+    found: Doubles = np.maximum(shares - excess[kept], 0.0)
+    return found

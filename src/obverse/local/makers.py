@@ -1,0 +1,112 @@
+"""Protocols by the names that obverse.toml gives them, made for a survey's items, numbers or texts and its epsilons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from obverse.catalog.model import Survey
+from obverse.core.errors import Refused
+from obverse.core.numbers import plain
+from obverse.local.protocols import (
+    CountMean,
+    Direct,
+    Hadamard,
+    HadamardCountMean,
+    HybridMean,
+    LastingProtocol,
+    LocalHash,
+    LocalProtocol,
+    Loloha,
+    MemoisedUnary,
+    OneBitMean,
+    PiecewiseMean,
+    PooledHash,
+    Projective,
+    Rappor,
+    Subset,
+    Unary,
+)
+
+Maker = Callable[[int, Fraction, Fraction], LocalProtocol]  # items, epsilon of all reports of one answer, epsilon of one
+TIMES_EVER = 2  # all reports of one answer lose this many times what one does, unless told
+
+
+def once(made: Callable[[int, Fraction], LocalProtocol]) -> Maker:
+    return lambda size, ever, each: made(size, each)
+
+
+def two_coins(size: int, epsilon: Fraction) -> LocalProtocol:
+    if size != 2:
+        raise Refused("bad_parameter", "two coins answer yes or no.", fix="Give two options, or choose another protocol.")
+    return Direct.two_coins()
+
+
+OF_ITEMS: dict[str, Maker] = {
+    "two_coins": once(two_coins),
+    "direct": once(Direct.fitted),
+    "unary": once(Unary.fitted),
+    "symmetric_unary": once(Unary.symmetric),
+    "local_hash": once(LocalHash.fitted),
+    "pooled_hash": once(PooledHash.fitted),
+    "hadamard": once(Hadamard.fitted),
+    "subset": once(Subset.fitted),
+    "projective": once(Projective.fitted),
+    "loloha": Loloha.lasting_at,
+    "memoised_unary": MemoisedUnary.optimized,
+}
+OF_TEXTS: dict[str, Maker] = {
+    "count_mean": once(CountMean.fitted),
+    "hadamard_count_mean": once(HadamardCountMean.fitted),
+    "apple_emoji": once(lambda size, epsilon: CountMean.published()),
+    "rappor": once(Rappor.fitted),
+    "rappor_published": once(lambda size, epsilon: Rappor.published()),
+}
+OF_NUMBERS: dict[str, Maker] = {
+    "one_bit_mean": once(OneBitMean.fitted),
+    "piecewise_mean": once(PiecewiseMean.fitted),
+    "hybrid_mean": once(HybridMean.fitted),
+}
+
+
+def makers_for(survey: Survey) -> dict[str, Maker]:
+    """Those that fit what is asked; a list of options may be taken for texts as well."""
+    if survey.bounds is not None:
+        return OF_NUMBERS
+    return OF_ITEMS | OF_TEXTS if survey.options else OF_TEXTS
+
+
+def size_of(survey: Survey) -> int:
+    """How many items or places there are; any number of texts."""
+    if survey.bounds is not None and survey.step is not None:
+        return int((survey.bounds[1] - survey.bounds[0]) / survey.step) + 1
+    return len(survey.options) or 2
+
+
+def ever(survey: Survey) -> Fraction:
+    return survey.permanent if survey.permanent is not None else TIMES_EVER * survey.epsilon
+
+
+def made(survey: Survey, name: str) -> LocalProtocol:
+    """The protocol of this name; its losses are never above what was declared."""
+    makers = makers_for(survey)
+    if name not in makers:
+        names = ", ".join(["auto", *makers])
+        raise Refused("bad_choice", f"there is no protocol {name!r} for this.", fix=f"Name one of {names}.")
+    if not survey.epsilon <= ever(survey):
+        fix = "Declare permanent at least as large as epsilon."
+        raise Refused("bad_parameter", "one report cannot lose more than all of them.", fix=fix)
+    protocol = makers[name](size_of(survey), ever(survey), survey.epsilon)
+    if protocol.loss() > survey.epsilon:
+        raise Refused(
+            "bad_parameter",
+            f"{name} costs epsilon {plain(protocol.loss())} per report, more than was declared.",
+            fix=f"Declare epsilon = {plain(protocol.loss())}, or choose another protocol.",
+        )
+    if survey.permanent is not None and not (isinstance(protocol, LastingProtocol) and protocol.lasting() <= survey.permanent):
+        raise Refused(
+            "bad_parameter",
+            f"{name} does not keep all reports of one answer within epsilon {plain(survey.permanent)}.",
+            fix="Name a protocol that remembers its answer (loloha, memoised_unary, rappor), or remove `permanent`.",
+        )
+    return protocol

@@ -1,0 +1,58 @@
+"""Local protocols: one frozen value each, shared by both sides. Adding one is a file and a line here."""
+
+from obverse.local.protocols.base import Estimated, LastingProtocol, LocalProtocol
+from obverse.local.protocols.count_mean import CountMean
+from obverse.local.protocols.direct import Direct
+from obverse.local.protocols.hadamard import Hadamard
+from obverse.local.protocols.hadamard_count_mean import HadamardCountMean
+from obverse.local.protocols.hybrid_mean import HybridMean
+from obverse.local.protocols.local_hash import LocalHash
+from obverse.local.protocols.loloha import Loloha
+from obverse.local.protocols.memoised_unary import MemoisedUnary
+from obverse.local.protocols.one_bit_mean import OneBitMean
+from obverse.local.protocols.piecewise_mean import PiecewiseMean
+from obverse.local.protocols.pooled_hash import PooledHash
+from obverse.local.protocols.projective import Projective
+from obverse.local.protocols.rappor import Rappor
+from obverse.local.protocols.subset import Subset
+from obverse.local.protocols.unary import Unary
+
+PROTOCOLS: tuple[type[LocalProtocol], ...] = (
+    Direct,
+    Unary,
+    LocalHash,
+    PooledHash,
+    Hadamard,
+    Projective,
+    Subset,
+    CountMean,
+    HadamardCountMean,
+    Rappor,
+    Loloha,
+    MemoisedUnary,
+    OneBitMean,
+    PiecewiseMean,
+    HybridMean,
+)
+
+__all__ = [
+    "PROTOCOLS",
+    "CountMean",
+    "Direct",
+    "Estimated",
+    "Hadamard",
+    "HadamardCountMean",
+    "HybridMean",
+    "LastingProtocol",
+    "LocalHash",
+    "LocalProtocol",
+    "Loloha",
+    "MemoisedUnary",
+    "OneBitMean",
+    "PiecewiseMean",
+    "PooledHash",
+    "Projective",
+    "Rappor",
+    "Subset",
+    "Unary",
+]

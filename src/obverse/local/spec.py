@@ -1,0 +1,208 @@
+"""The specification of a survey: one document for both sides. Whatever changes in it, it is another survey, with another id."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeGuard
+
+from obverse.catalog.model import Survey
+from obverse.core.errors import InvariantBroken, Refused, invariant
+from obverse.core.numbers import exact
+from obverse.local.codec import protocol_json, protocol_of
+from obverse.local.coins import Coins
+from obverse.local.grid import Grid
+from obverse.local.hashing import digest_word, item_key
+from obverse.local.protocols import LastingProtocol, LocalProtocol
+from obverse.local.wire import ID_BYTES, Frame
+
+VERSION = 1
+Answer = str | int | float | Fraction
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What is asked, how it is randomized, how often, and in which words people were told so."""
+
+    survey: Survey
+    protocol: LocalProtocol
+
+    def as_json(self) -> dict[str, Any]:
+        """The whole document, with nothing in it that is not public."""
+        asked = self.survey
+        told: dict[str, Any] = {
+            "version": VERSION,
+            "name": asked.name,
+            "question": dict(asked.question),
+            "protocol": protocol_json(self.protocol),
+            "epsilon": {"report": _text(self.loss), "lifetime": _text(asked.lifetime)},
+            "reports": asked.reports,
+            "per_day": asked.per_day,
+            "people": asked.people,
+            "minimum": asked.minimum,
+            "retention_days": asked.retention_days,
+            "purpose": dict(asked.purpose),
+            "consent": dict(asked.consent),
+        }
+        if self.permanent is not None:
+            told["epsilon"]["permanent"] = _text(self.permanent)
+        if asked.options:
+            told["options"] = list(asked.options)
+            told["labels"] = {language: dict(shown) for language, shown in asked.labels.items()}
+            told["none"] = asked.none
+        elif asked.bounds is not None and asked.step is not None:
+            told["numbers"] = {"low": _text(asked.bounds[0]), "high": _text(asked.bounds[1]), "step": _text(asked.step)}
+        return told
+
+    @cached_property
+    def lasting(self) -> LastingProtocol | None:
+        """The protocol, if it is one of permanent answers."""
+        return self.protocol if isinstance(self.protocol, LastingProtocol) else None
+
+    @cached_property
+    def loss(self) -> Fraction:
+        """Epsilon of one report."""
+        return self.protocol.loss()
+
+    @cached_property
+    def permanent(self) -> Fraction | None:
+        """Epsilon of any number of reports of one permanent answer."""
+        return None if self.lasting is None else self.lasting.lasting()
+
+    @cached_property
+    def document(self) -> bytes:
+        """The canonical bytes: JSON with sorted keys, no blanks, composed UTF-8."""
+        return canonical_json(self.as_json())
+
+    @cached_property
+    def digest(self) -> bytes:
+        return hashlib.sha256(b"obverse survey\0" + self.document).digest()
+
+    @property
+    def id(self) -> str:
+        return self.digest[:ID_BYTES].hex()
+
+    @property
+    def frame(self) -> Frame:
+        return Frame(self.digest[:ID_BYTES], self.protocol.length)
+
+    def seed(self, token: bytes) -> int:
+        """The seed of the report that this token is for: nobody chooses it."""
+        return digest_word("seed", self.digest, token)
+
+    @property
+    def grid(self) -> Grid | None:
+        """The places of numbers; None where no number is asked for."""
+        asked = self.survey
+        if asked.bounds is None or asked.step is None:
+            return None
+        return Grid(*asked.bounds, int((asked.bounds[1] - asked.bounds[0]) / asked.step) + 1)
+
+    def code(self, answer: Answer, coins: Coins | None = None) -> int:
+        """What stands for an answer in the protocol; numbers between two places take coins to choose one."""
+        asked = self.survey
+        if self.grid is not None:
+            invariant(coins is not None, "a number is rounded by coins")
+            assert coins is not None
+            return self.grid.place(exact(answer), coins)
+        if not _is_text(answer) or not answer:
+            raise Refused("not_an_option", "the answer is a text.", fix="Give a text that is not empty.")
+        known = unicodedata.normalize("NFC", answer)
+        if asked.options and known not in asked.options:
+            raise Refused("not_an_option", "this is not one of the survey's options.", fix="Give one as it is written.")
+        return asked.options.index(known) if self.protocol.coded == "index" else item_key(known)
+
+    def codes(self) -> list[int]:
+        """Those of all options."""
+        return [self.code(option) for option in self.survey.options]
+
+
+def spec_of(told: Any) -> Spec:
+    """The specification that was written; it must come to the same bytes again, so nothing in it is passed over."""
+    try:
+        numbers = told.get("numbers")
+        made = Spec(
+            Survey(
+                name=told["name"],
+                question=told["question"],
+                options=tuple(told.get("options", ())),
+                labels=told.get("labels", {}),
+                none=told.get("none"),
+                bounds=None if numbers is None else (Fraction(numbers["low"]), Fraction(numbers["high"])),
+                step=None if numbers is None else Fraction(numbers["step"]),
+                protocol=told["protocol"]["name"],
+                epsilon=Fraction(told["epsilon"]["report"]),
+                permanent=Fraction(told["epsilon"]["permanent"]) if "permanent" in told["epsilon"] else None,
+                people=told["people"],
+                reports=told["reports"],
+                per_day=told["per_day"],
+                lifetime=Fraction(told["epsilon"]["lifetime"]),
+                minimum=told["minimum"],
+                retention_days=told["retention_days"],
+                purpose=told["purpose"],
+                consent=told["consent"],
+            ),
+            protocol_of(told["protocol"]),
+        )
+        if made.document != canonical_json(told) or not _sound(told, made):
+            raise ValueError
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, InvariantBroken):
+        raise _not_a_spec() from None
+    return made
+
+
+def read_spec(document: bytes) -> Spec:
+    """The specification that a device was sent: canonical to the byte, because its id is the hash of these bytes."""
+    try:
+        made = spec_of(json.loads(document))
+    except (ValueError, RecursionError):
+        raise _not_a_spec() from None
+    if made.document != document:
+        raise _not_a_spec()
+    return made
+
+
+def canonical_json(told: Any) -> bytes:
+    text = json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return unicodedata.normalize("NFC", text).encode()
+
+
+def _text(number: Fraction) -> str:
+    """An exact fraction as text, the same in every language: 1 or 3/2."""
+    return str(number)
+
+
+def _is_text(answer: Any) -> TypeGuard[str]:
+    """Whether this is a text of whole characters; halves of a surrogate pair have no bytes."""
+    return isinstance(answer, str) and not any("\ud800" <= sign <= "\udfff" for sign in answer)
+
+
+def _sound(told: dict[str, Any], made: Spec) -> bool:
+    """Whether a device could go by it: whole positive limits, texts that are texts, and as many items as the protocol has."""
+    limits = ("reports", "per_day", "people", "minimum", "retention_days")
+    texts = [text for key in ("question", "purpose", "consent") for text in told[key].values()]
+    options, size = made.survey.options, getattr(made.protocol, "size", None)
+    items = len(options) if made.grid is None else made.grid.size
+    return (
+        all(type(told[limit]) is int and told[limit] >= 1 for limit in limits)
+        and made.survey.lifetime > 0
+        and all(told[key] for key in ("question", "purpose", "consent"))
+        and all(isinstance(text, str) for text in (told["name"], *texts, *options))
+        and len(set(options)) == len(options)
+        and (made.survey.none is None or made.survey.none in options)
+        and (made.grid is None or made.grid.low + (items - 1) * (made.survey.step or 1) == made.grid.high)
+        and (made.protocol.coded == "key" or size == items)
+        and (made.protocol.coded != "place" or made.grid is not None)
+    )
+
+
+def _not_a_spec() -> Refused:
+    return Refused(
+        "bad_spec",
+        "this is not a survey's specification, or it was changed.",
+        fix="Take it from `obverse collect spec NAME`, unchanged.",
+    )

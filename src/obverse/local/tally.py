@@ -1,0 +1,53 @@
+"""What is kept of reports: integer counts, which add up. Shards merge in any order, and so do days."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from obverse.core.errors import Refused, invariant
+from obverse.local.protocols import LocalProtocol
+
+if TYPE_CHECKING:
+    from obverse.local.protocols.base import Counts, Payloads
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """The counts of n reports of one survey. A commutative monoid: `empty` is nothing, `plus` is together."""
+
+    survey: bytes  # the spec's digest
+    n: int
+    counts: Counts
+    rejected: Mapping[str, int] = field(default_factory=dict)  # by reason
+
+    def plus(self, other: Tally) -> Tally:
+        if other.survey != self.survey:
+            raise Refused(
+                "other_survey",
+                "these are reports of two surveys.",
+                why="whatever changes in a specification, its reports mean something else.",
+                fix="Merge reports of one survey id.",
+            )
+        reasons = sorted({*self.rejected, *other.rejected})
+        rejected = {reason: self.rejected.get(reason, 0) + other.rejected.get(reason, 0) for reason in reasons}
+        return Tally(self.survey, self.n + other.n, self.counts + other.counts, rejected)
+
+    def same(self, other: Tally) -> bool:
+        import numpy as np
+
+        told = (self.survey, self.n, dict(self.rejected)) == (other.survey, other.n, dict(other.rejected))
+        return told and bool(np.array_equal(self.counts, other.counts))
+
+
+def empty(survey: bytes, protocol: LocalProtocol) -> Tally:
+    import numpy as np
+
+    return Tally(survey, 0, np.zeros(protocol.shape, dtype=np.int64))
+
+
+def tallied(survey: bytes, protocol: LocalProtocol, payloads: Payloads) -> Tally:
+    """The tally of payloads that were accepted."""
+    invariant(bool(protocol.valid(payloads).all()), "only reports that some device could have sent are counted")
+    return Tally(survey, len(payloads), protocol.fold(payloads))

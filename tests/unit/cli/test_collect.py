@@ -1,0 +1,118 @@
+"""obverse collect: from the card to the estimate, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from obverse.local.coins import Coins
+from obverse.local.spec import read_spec
+from tests.unit.cli.conftest import Obverse
+
+SURVEYS = """
+[surveys.smoking]
+question = "Do you smoke?"
+options = ["no", "yes"]
+protocol = "direct"
+epsilon = 6
+people = 400
+retention_days = 30
+purpose = "A lecture."
+consent = "I agree."
+[surveys.hours]
+question = "How long did you sleep?"
+bounds = [0, 24]
+step = 0.5
+epsilon = 4
+retention_days = 30
+purpose = "A lecture."
+consent = "I agree."
+[surveys.word]
+question = "Which word is new to you?"
+text = true
+epsilon = 4
+retention_days = 30
+purpose = "A dictionary."
+consent = "I agree."
+"""
+
+
+@pytest.fixture(autouse=True)
+def surveys(project: Path) -> None:
+    with (project / "obverse.toml").open("a", encoding="utf-8") as file:
+        file.write(SURVEYS)
+
+
+def sent(obverse: Obverse, name: str, answers: list[str | float]) -> str:
+    """Lines of tokens and reports, as devices would send them."""
+    spec = read_spec(obverse("collect", "spec", name).stdout.strip().encode())
+    tokens = json.loads(obverse("collect", "tokens", name, "-n", str(len(answers)), "--json").stdout)["tokens"]
+    coins, lines = Coins(os.urandom), []
+    for token, answer in zip(tokens, answers):
+        payload = spec.protocol.report(spec.code(answer, coins), coins, spec.seed(bytes.fromhex(token)))
+        lines.append(f"{token} {spec.frame.framed(0, payload).hex()}")
+    return "\n".join(lines)
+
+
+def test_a_survey_goes_from_card_to_estimate(obverse: Obverse, tmp_path: Path) -> None:
+    card = obverse("collect", "card", "smoking")
+    assert "6 per report, 6 per day, 6 in a lifetime" in card.stdout
+    told = json.loads(obverse("collect", "card", "smoking", "--json").stdout)
+    assert told["id"] == json.loads(obverse("collect", "spec", "smoking", "--json").stdout)["id"]
+    assert "400 people" in obverse("collect", "plan", "smoking").stdout
+    planned = json.loads(obverse("collect", "plan", "smoking", "--share", "0.1", "--json").stdout)
+    assert planned["people_needed"] < 1000
+    lines = sent(obverse, "smoking", ["yes"] * 100 + ["no"] * 300)
+    counted = obverse("collect", "add", "smoking", input=lines + "\nnonsense\n")
+    assert "400" in counted.stdout
+    assert "1 (length)" in counted.stdout
+    found = json.loads(obverse("collect", "estimate", "smoking", "--json").stdout)
+    assert found["reports"] == 400
+    assert found["rows"][1]["share"] == pytest.approx(0.25, abs=0.06)
+    table = obverse("collect", "estimate", "smoking", "--simultaneous", "--plot", str(tmp_path / "shares.svg")).stdout
+    assert "all intervals at once" in table
+    assert "crafted" in table
+    assert (tmp_path / "shares.svg").read_text().startswith("<svg")
+
+
+def test_a_mean_of_numbers_is_estimated(obverse: Obverse) -> None:
+    obverse("collect", "add", "hours", input=sent(obverse, "hours", [6.25, 7.75] * 300))
+    (row,) = json.loads(obverse("collect", "estimate", "hours", "--json").stdout)["rows"]
+    assert row["item"] == "mean"
+    assert abs(row["share"] - 7) < 6 * row["deviation"]
+
+
+def test_texts_are_estimated_by_name(obverse: Obverse, tmp_path: Path) -> None:
+    obverse("collect", "add", "word", input=sent(obverse, "word", ["naïve"] * 250 + ["cafe"] * 50))
+    refused = obverse("collect", "estimate", "word")
+    assert refused.exit_code == 3
+    assert "no_items" in refused.stderr
+    (tmp_path / "words.txt").write_text("naïve\ncafe\nnobody\n", encoding="utf-8")
+    found = json.loads(obverse("collect", "estimate", "word", "--items", str(tmp_path / "words.txt"), "--json").stdout)
+    shares = {row["item"]: row for row in found["rows"]}
+    assert abs(shares["naïve"]["share"] - 250 / 300) < 6 * shares["naïve"]["deviation"]
+    assert abs(shares["nobody"]["share"]) < 6 * shares["nobody"]["deviation"]
+
+
+def test_a_survey_is_played_before_anybody_is_asked(obverse: Obverse) -> None:
+    found = json.loads(obverse("collect", "simulate", "smoking", "--share", "yes=0.3", "--people", "5000", "--json").stdout)
+    assert found["truth"]["yes"] == pytest.approx(0.3, abs=0.05)
+    assert found["rows"][1]["share"] == pytest.approx(found["truth"]["yes"], abs=0.05)
+    assert "made-up" in obverse("collect", "simulate", "smoking").stdout
+    assert not (Path(".obverse") / "collect").exists()
+
+
+@pytest.mark.parametrize("share", ["maybe=0.1", "yes=2", "yes", "yes=x"])
+def test_shares_that_cannot_be_are_refused(obverse: Obverse, share: str) -> None:
+    found = obverse("collect", "simulate", "smoking", "--share", share)
+    assert (found.exit_code, "bad_parameter" in found.stderr) == (3, True)
+
+
+def test_a_survey_that_is_not_declared_is_refused_with_the_nearest_name(obverse: Obverse) -> None:
+    found = obverse("collect", "card", "smokin")
+    assert found.exit_code == 3
+    assert "no_such_survey" in found.stderr
+    assert "'smoking'" in found.stderr

@@ -1,0 +1,59 @@
+"""A planted distribution is found, from a dictionary that lacks a tenth of it and has ten times too many candidates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from obverse.local.decode import decode, holm
+from obverse.local.hashing import item_key
+from obverse.local.odds import ONE
+from obverse.local.protocols import Rappor
+from obverse.testing.seeded import SeededRng
+
+ITEMS = np.array([item_key(f"word {number}") for number in range(20)], dtype=np.uint64)
+STRANGERS = np.array([item_key(f"stranger {number}") for number in range(200)], dtype=np.uint64)
+SHARES = np.arange(20, 0, -1) / 210
+LACKING = (1, 12)
+
+
+@pytest.fixture(scope="module")
+def counts() -> np.ndarray:
+    people = np.repeat(ITEMS, np.rint(SHARES * 210_000).astype(np.int64))
+    protocol = Rappor(32, 2, 64, ONE // 8, ONE // 4, ONE // 4 * 3)
+    return protocol.fold(protocol.reports(people, SeededRng(7)))  # at level 0.05 one seed in twenty finds a stranger
+
+
+def test_what_is_listed_is_found_and_what_is_not_is_told_as_unexplained(counts: np.ndarray) -> None:
+    protocol = Rappor(32, 2, 64, ONE // 8, ONE // 4, ONE // 4 * 3)
+    listed = np.delete(np.arange(20), LACKING)
+    candidates = np.concatenate([ITEMS[listed], STRANGERS])
+    found = decode(protocol, counts, candidates)
+    truth = np.concatenate([SHARES[listed], np.zeros(200)])
+    assert not found.found[18:].any()
+    assert found.found[truth > 0.025].all()
+    assert np.all(np.abs(found.value - truth)[found.found] < 4.5 * found.sd[found.found])
+    missing = 1 - truth[found.found].sum()
+    assert missing > 0.1
+    assert abs(found.unexplained - missing) < 4.5 * found.unexplained_sd
+    assert found.unexplained_sd < 0.02
+
+
+def test_a_long_list_is_screened(counts: np.ndarray) -> None:
+    protocol = Rappor(32, 2, 64, ONE // 8, ONE // 4, ONE // 4 * 3)
+    candidates = np.concatenate([SeededRng(2).words(5000), ITEMS])
+    found = decode(protocol, counts, candidates)
+    assert not found.found[:5000].any()
+    assert found.found[5000:][SHARES > 0.03].all()
+
+
+def test_a_list_of_nobody_explains_nothing(counts: np.ndarray) -> None:
+    found = decode(Rappor(32, 2, 64, ONE // 8, ONE // 4, ONE // 4 * 3), counts, STRANGERS)
+    assert not found.found.any()
+    assert found.unexplained == 1
+
+
+def test_holm_rejects_step_by_step() -> None:
+    assert holm(np.array([0.04, 0.01, 0.5, 0.016]), 0.05).tolist() == [False, True, False, True]
+    assert holm(np.array([0.02, 0.02, 0.02]), 0.05).tolist() == [False, False, False]
+    assert holm(np.array([0.0, 0.0]), 0.05).tolist() == [True, True]
