@@ -12,6 +12,7 @@ import importlib.util
 import itertools
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,7 @@ def spark_server() -> Any:
         "spark.log.level": "OFF",
         **INTERPRETED,  # compiling a text takes longer than a tiny table; see `compiled`
     }
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]").appName("obverse-tests")
     for key, value in settings.items():
         builder = builder.config(key, value)

@@ -46,6 +46,12 @@ def budget(ctx: click.Context, as_json: bool, project: Path) -> None:
     names = ("whose", "kind", f"{view.quantity} cap", "spent", "left", "delta cap", "delta spent")
     rows = [[line.name, line.kind, line.cap, line.spent, line.left, line.delta_cap, line.delta_spent] for line in view.lines]
     print_table([Heading(name, "left" if name in ("whose", "kind") else "right") for name in names], rows)
+    if view.surveys:
+        click.echo()
+        told = [[line.name, line.report, line.lifetime] for line in view.surveys]
+        titles = ("epsilon of a report", "of a lifetime")
+        print_table([Heading("survey"), *(Heading(title, "right") for title in titles)], told)
+        print_fact("Together", f"who is in the tables and answers every survey to its end may lose {view.together}")
 
 
 def _print_gauge(line: BudgetLine, quantity: str) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TextIO
 
 import click
 
 from obverse.cli.device import answer, consent, withdraw
+from obverse.cli.estimated import print_estimate
 from obverse.cli.failures import VerbGroup
 from obverse.cli.options import print_json, with_json, with_project
 from obverse.cli.terminal import Heading, print_fact, print_table
@@ -133,9 +135,11 @@ def add(name: str, reports: TextIO, as_json: bool, project: Path) -> None:
     from obverse.session.surveys import collection_in, submitted
 
     collection = collection_in(project, name)
-    came = submitted(reports)
-    rejected = collection.add(came)
-    counted = len(came) - sum(rejected.values())
+    counted, rejected = 0, Counter[str]()
+    for came in submitted(reports):
+        refused = collection.add(came)
+        counted += len(came) - sum(refused.values())
+        rejected.update(refused)
     if as_json:
         print_json({"version": 1, "counted": counted, "rejected": rejected})
         return
@@ -146,10 +150,27 @@ def add(name: str, reports: TextIO, as_json: bool, project: Path) -> None:
 
 @collect.command()
 @click.argument("name")
+@with_json
+@with_project
+def forget(name: str, as_json: bool, project: Path) -> None:
+    """Delete the reports whose retention is over. Every use of a survey does; this is for a daily job."""
+    from obverse.session.surveys import collection_in
+
+    forgotten = collection_in(project, name).forgotten
+    if as_json:
+        print_json({"version": 1, "deleted": forgotten})
+    else:
+        print_fact("Deleted", f"{forgotten:,} reports")
+
+
+@collect.command()
+@click.argument("name")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Level of the intervals.")
 @click.option("--simultaneous", is_flag=True, help="Widen intervals so that all of them hold at once.")
 @click.option("--malicious", type=click.FloatRange(0, 1), default=0.01, show_default=True, help="Share of crafted reports.")
 @click.option("--items", type=click.File("r"), help="Texts to estimate, one a line; needed where any text may be sent.")
+@click.option("--beyond", type=click.FloatRange(0, 1), help="Share of reports beyond a lifetime; by the schedule unless told.")
+@click.option("--regress", is_flag=True, help="RAPPOR: find which of the texts explain the reports, and which share none does.")
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it, as .html, .svg or .png.")
 @with_json
 @with_project
@@ -159,6 +180,8 @@ def estimate(
     simultaneous: bool,
     malicious: float,
     items: TextIO | None,
+    beyond: float | None,
+    regress: bool,
     plot: Path | None,
     as_json: bool,
     project: Path,
@@ -170,24 +193,21 @@ def estimate(
     collection = collection_in(project, name)
     named = [line.strip() for line in items or () if line.strip()]
     found = estimated(
-        collection.spec, collection.tally(), named, level=confidence, simultaneous=simultaneous, malice=malicious
+        collection.spec,
+        collection.tally(),
+        named,
+        level=confidence,
+        simultaneous=simultaneous,
+        malice=malicious,
+        beyond=beyond,
+        regress=regress,
     )
     if plot is not None:
         found.plot().save(str(plot))
     if as_json:
         print_json(found.as_json())
-        return
-    headings = [Heading("answer"), Heading("share", "right"), Heading("interval", "right"), Heading("on the simplex", "right")]
-    rows = [
-        [row.item, f"{row.value:.4f}", f"{row.low:.4f} to {row.high:.4f}", "" if row.simplex is None else f"{row.simplex:.4f}"]
-        for row in found.rows
-    ]
-    print_table(headings, rows)
-    print_fact("Reports", f"{found.n:,}")
-    kind = "all intervals at once" if simultaneous else "each interval"
-    print_fact("Noise", f"{kind} at {100 * found.level:g} %; the simplex view adds up to one, and is biased")
-    print_fact("Liars", f"{100 * found.malice:g} % of reports, crafted, would move a share by up to {found.worst_shift:.2g}")
-    print_fact("Loss", f"epsilon {found.epsilon} for each report, spent by the respondents; estimating costs nothing")
+    else:
+        print_estimate(found, len(named))
 
 
 for verb in (consent, answer, withdraw):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 
 
 def with_device(function: F) -> F:
-    """Where the device keeps its key and ledger, and in which language it speaks."""
+    """Which survey the device was sent, where it keeps its key and ledger, and in which language it speaks."""
     for option in (
+        click.option(
+            "--spec", "sent", type=click.File("rb"), metavar="FILE",
+            help="The survey's specification as it was sent to you; then no project is needed.",
+        ),
         click.option("--language", default="und", metavar="CODE", help="Language of the texts, such as de."),
         click.option(
             "--device", "folder", metavar="FOLDER", type=click.Path(path_type=Path),
@@ -36,9 +40,11 @@ def with_device(function: F) -> F:
 @with_device
 @with_json
 @with_project
-def consent(name: str, refuses: bool, folder: Path | None, language: str, as_json: bool, project: Path) -> None:
+def consent(
+    name: str, refuses: bool, sent: BinaryIO | None, folder: Path | None, language: str, as_json: bool, project: Path
+) -> None:
     """Read what is sent and agree to it; --no declines."""
-    spec, device = _opened(project, name, folder)
+    spec, device = _opened(project, name, sent, folder)
     if refuses:
         device.decline(spec)
     else:
@@ -52,9 +58,11 @@ def consent(name: str, refuses: bool, folder: Path | None, language: str, as_jso
 @with_device
 @with_json
 @with_project
-def withdraw(name: str, folder: Path | None, language: str, as_json: bool, project: Path) -> None:
+def withdraw(
+    name: str, sent: BinaryIO | None, folder: Path | None, language: str, as_json: bool, project: Path
+) -> None:
     """Stop sending, and erase what was remembered of answers; what was spent stays spent."""
-    spec, device = _opened(project, name, folder)
+    spec, device = _opened(project, name, sent, folder)
     device.withdraw(spec)
     _tell_standing(spec, device, as_json)
 
@@ -74,6 +82,7 @@ def answer(
     token: str,
     epoch: int,
     agrees: bool,
+    sent: BinaryIO | None,
     folder: Path | None,
     language: str,
     as_json: bool,
@@ -82,26 +91,29 @@ def answer(
     """Randomize an answer; prints the token and the report in hexadecimal, as `collect add` takes them."""
     from obverse.local.client import sent_words
 
-    spec, device = _opened(project, name, folder)
+    spec, device = _opened(project, name, sent, folder)
     spent = _token(token)
     if device.record(spec).consent != "given" and (agrees or _on_terminal()):
         click.echo(shown_lines(device.consent_text(spec, language)), err=True)
         if agrees or click.confirm("Do you agree?", default=False, err=True):
             device.consent(spec)
-    sent = device.report(spec, given, token=spent, epoch=epoch)
+    made = device.report(spec, given, token=spent, epoch=epoch)
     if as_json:
-        print_json({"version": 1, "survey": spec.id, "token": token, "report": sent.hex(), "sent": sent_words(spec, sent)})
+        print_json({"version": 1, "survey": spec.id, "token": token, "report": made.hex(), "sent": sent_words(spec, made)})
         return
-    click.echo(f"{spent.hex()} {sent.hex()}")
-    print_fact("Sent", sent_words(spec, sent), err=True)
+    click.echo(f"{spent.hex()} {made.hex()}")
+    print_fact("Sent", sent_words(spec, made), err=True)
 
 
-def _opened(project: Path, name: str, folder: Path | None) -> tuple[Spec, Device]:
+def _opened(project: Path, name: str, sent: BinaryIO | None, folder: Path | None) -> tuple[Spec, Device]:
     from obverse.ledger.home import default_home
+    from obverse.local.spec import read_spec
     from obverse.session.device import Device
     from obverse.session.surveys import spec_in
 
-    spec, _ = spec_in(project, name)
+    spec = spec_in(project, name)[0] if sent is None else read_spec(sent.read().rstrip(b"\r\n"))
+    if spec.survey.name != name:
+        raise click.UsageError(f"this is the specification of {spec.survey.name!r}.")
     return spec, Device(folder or default_home() / "device")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Iterable
 from contextlib import suppress
@@ -99,6 +101,7 @@ def _local() -> Any:
 
     builder = SparkSession.builder.master("local[*]").appName("obverse")
     if SparkSession.getActiveSession() is None:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # that of workers: ours
         launched(LOCAL)
         for key, value in LOCAL.items():
             builder = builder.config(key, value)

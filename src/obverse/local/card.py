@@ -42,7 +42,9 @@ def card_text(spec: Spec, language: str = NO_LANGUAGE) -> str:
     """The card for people."""
     asked, told = spec.survey, card_json(spec)
     losses = told["epsilon"]
-    lasting = f" However often you send one answer, it costs at most {losses['answer']}." if "answer" in losses else ""
+    lasting = ""
+    if "answer" in losses:
+        lasting = f" However often you send one answer, it costs at most {losses['answer']}; when it changes is not hidden."
     lines = [
         f"{asked.name}: {in_language(asked.question, language)}",
         f"Purpose: {in_language(asked.purpose, language)}",
@@ -51,7 +53,7 @@ def card_text(spec: Spec, language: str = NO_LANGUAGE) -> str:
         f"Loss (epsilon): {losses['report']} per report, {losses['day']} per day, {losses['lifetime']} in a lifetime.{lasting}"
         f" {told['belief']}",
         f"At most {several(asked.per_day, 'report')} a day and {several(asked.reports, 'report')} in all;"
-        f" reports are deleted after {several(asked.retention_days, 'day')}.",
+        f" reports are deleted after {several(asked.retention_days, 'day')}, and only counts of {asked.minimum} or more stay.",
         f"Survey id: {spec.id}",
     ]
     return "\n".join(lines)

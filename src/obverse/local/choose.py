@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from obverse.catalog.model import Survey
 from obverse.core.numbers import several
-from obverse.local.makers import OF_NUMBERS, made, size_of
+from obverse.local.makers import ITEMS_MAX, MOST_ITEMS, OF_NUMBERS, made, size_of
 from obverse.local.protocols import Hadamard, LocalProtocol
 from obverse.local.protocols.base import MeanProtocol
 
 BYTES_MAX = 512  # of one report; a device sends this without noticing
 HASHES_MAX = 10**11  # that a server computes for one survey
-LARGEST = {"direct": 1 << 20, "unary": 1 << 16, "memoised_unary": 1 << 16}  # items
 EVENLY = 1 << 20
 NEAR = 1.03  # errors that are as good as equal: then the shorter report counts
 ONCE = ("direct", "unary", "local_hash", "projective", "hadamard")
@@ -48,7 +47,7 @@ def chosen(survey: Survey) -> Choice:
 def _best(survey: Survey, names: tuple[str, ...], told: str) -> Choice:
     """The least error, or hardly more and the shortest reports, where reports and counting are small enough."""
     size, people = size_of(survey), survey.people
-    few = [name for name in names if size <= LARGEST.get(name, size)]
+    few = [name for name in names if size <= MOST_ITEMS.get(name, ITEMS_MAX)]
     if people * size > HASHES_MAX and len(few) > 1:
         few = [name for name in few if name != "local_hash"]  # which is hashed against each item
     candidates = {name: made(survey, name) for name in few}

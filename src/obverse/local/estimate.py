@@ -12,16 +12,21 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from obverse.core.errors import Refused
+from obverse.core.numbers import plain
+from obverse.local.beyond import pull, scheduled_share
+from obverse.local.decode import decode
 from obverse.local.grid import Grid
+from obverse.local.protocols import Rappor
 from obverse.local.spec import Spec
 from obverse.local.tally import Tally
 
 if TYPE_CHECKING:
-    from obverse.local.protocols.base import Doubles
+    from obverse.local.protocols.base import Codes, Doubles
 
 LEVEL = 0.95
 MALICE = 0.01  # of reports, for the worst case that is printed
-FLOOR_WARNED = 0.1  # of the variance
+FLOOR_TOLD = 0.1  # of the variance
+EPSILON_DIGITS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,15 @@ class Estimate:
     malice: float
     worst_shift: float  # of any share, by that share of malicious reports
     epsilon: str
+    odd: int = 0  # reports that an honest device hardly ever sends
+    beyond: float = 0.0  # a share of reports that tell nothing, because a lifetime's epsilon was spent
+    pull: float = 0.0  # how far they would pull the furthest value
+    unexplained: tuple[float, float] | None = None  # by regression: the share of people whom no item found explains, deviation
+
+    @property
+    def floor_share(self) -> float:
+        """How much of a variance the floor is, at most."""
+        return max((self.floor**2 / row.deviation**2 for row in self.rows if row.deviation), default=0.0)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -61,6 +75,9 @@ class Estimate:
             "epsilon": self.epsilon,
             "floor": self.floor,
             "malicious": {"share": self.malice, "worst_shift": self.worst_shift},
+            "odd": self.odd,
+            "beyond": {"share": self.beyond, "pull": self.pull},
+            "unexplained": None if self.unexplained is None else dict(zip(("share", "deviation"), self.unexplained)),
             "rows": [
                 {
                     "item": row.item,
@@ -95,17 +112,23 @@ def estimate(
     level: float = LEVEL,
     simultaneous: bool = False,
     malice: float = MALICE,
+    beyond: float | None = None,
+    regress: bool = False,
 ) -> Estimate:
-    """Shares of the options, or of these items, among all reports."""
+    """Shares of the options, or of these items, among all reports. `beyond`: the share of reports that tell nothing, if other
+    than by the schedule. `regress`: RAPPOR, which of the items explain the reports."""
     import numpy as np
 
     enough(spec, tally.n)
+    told = _Told(spec, tally, level, malice, float(scheduled_share(spec)) if beyond is None else beyond)
     if spec.grid is not None:
-        return _mean(spec, spec.grid, tally, level, malice)
+        return told.mean(spec.grid)
     named = tuple(items) or spec.survey.options
     if not named:
         raise Refused("no_items", "any text may have been sent.", fix="Name the texts whose shares you want: --items FILE.")
     codes = np.array([spec.code(item) for item in named], dtype=np.uint64)
+    if regress:
+        return told.regressed(named, codes)
     found = spec.protocol.estimate(tally.counts, tally.n, codes)
     deviation = np.sqrt(found.variance)
     wide = quantile(level, len(named) if simultaneous else 1)
@@ -116,30 +139,71 @@ def estimate(
         Row(item, float(v), float(v - wide * s), float(v + wide * s), float(s), float(p), float(x) if whole else None)
         for item, v, s, p, x in zip(named, found.value, deviation, tests, on_simplex)
     )
-    return Estimate(
-        spec.survey.name,
-        tally.n,
-        level,
-        simultaneous,
-        rows,
-        math.sqrt(found.floor),
-        malice,
-        worst_shift(spec, malice),
-        str(float(spec.protocol.loss())),
-    )
+    return told.estimate(rows, found.value, floor=math.sqrt(found.floor), simultaneous=simultaneous)
 
 
-def _mean(spec: Spec, grid: Grid, tally: Tally, level: float, malice: float) -> Estimate:
-    """The mean of numbers, by the scores of reports."""
-    import numpy as np
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What every kind of estimate says beside its rows."""
 
-    found = spec.protocol.estimate(tally.counts, tally.n, np.zeros(1, dtype=np.uint64))
-    width, share = float(grid.high - grid.low), float(found.value[0])
-    deviation = math.sqrt(float(found.variance[0])) * width
-    half, value = quantile(level, 1) * deviation, grid.number(share)
-    row = Row("mean", value, value - half, value + half, deviation, 1.0)
-    shift = worst_shift(spec, malice) * width
-    return Estimate(spec.survey.name, tally.n, level, False, (row,), 0.0, malice, shift, str(float(spec.protocol.loss())))
+    spec: Spec
+    tally: Tally
+    level: float
+    malice: float
+    beyond: float
+
+    def estimate(
+        self,
+        rows: tuple[Row, ...],
+        shares: Doubles,
+        *,
+        floor: float = 0.0,
+        simultaneous: bool = False,
+        width: float = 1.0,
+        unexplained: tuple[float, float] | None = None,
+    ) -> Estimate:
+        """`shares` of one are `width` in the rows."""
+        spec = self.spec
+        return Estimate(
+            spec.survey.name,
+            self.tally.n,
+            self.level,
+            simultaneous,
+            rows,
+            floor,
+            self.malice,
+            worst_shift(spec, self.malice) * width,
+            plain(spec.loss, EPSILON_DIGITS),
+            self.tally.odd,
+            self.beyond,
+            pull(spec, shares, self.beyond) * width,
+            unexplained,
+        )
+
+    def mean(self, grid: Grid) -> Estimate:
+        """The mean of numbers, by the scores of reports."""
+        import numpy as np
+
+        found = self.spec.protocol.estimate(self.tally.counts, self.tally.n, np.zeros(1, dtype=np.uint64))
+        width, share = float(grid.high - grid.low), float(found.value[0])
+        deviation = math.sqrt(float(found.variance[0])) * width
+        half, value = quantile(self.level, 1) * deviation, grid.number(share)
+        row = Row("mean", value, value - half, value + half, deviation, 1.0)
+        return self.estimate((row,), found.value, width=width)
+
+    def regressed(self, named: Sequence[str], codes: Codes) -> Estimate:
+        """The items that are found among these candidates, by regression on the bits of all cohorts."""
+        if not isinstance(self.spec.protocol, Rappor):
+            raise Refused("bad_choice", "only reports of rappor are regressed.", fix="Leave --regress away.")
+        found = decode(self.spec.protocol, self.tally.counts, codes, false_alarm=1 - self.level)
+        wide, tests = quantile(self.level, 1), corrected(found.p_value)
+        rows = tuple(
+            Row(item, float(v), float(v - wide * s), float(v + wide * s), float(s), float(p))
+            for item, v, s, p, seen in zip(named, found.value, found.sd, tests, found.found)
+            if seen
+        )
+        unexplained = (found.unexplained, found.unexplained_sd)
+        return self.estimate(rows, found.value[found.found], unexplained=unexplained)
 
 
 def enough(spec: Spec, n: int) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 from obverse.catalog.model import Survey
@@ -68,6 +70,35 @@ OF_NUMBERS: dict[str, Maker] = {
     "hybrid_mean": once(HybridMean.fitted),
 }
 
+MOST_ITEMS = {
+    "direct": 1 << 20,
+    "unary": 1 << 16,
+    "symmetric_unary": 1 << 16,
+    "memoised_unary": 1 << 16,
+    "subset": 1 << 12,
+    "projective": 1 << 20,
+}
+ITEMS_MAX = 1 << 24
+HASHES = {"pooled_hash": "pool", "count_mean": "rows", "hadamard_count_mean": "rows"}
+HASHES_LEAST, HASHES_MOST = 1 << 6, 1 << 16
+
+
+def roomy(protocol: LocalProtocol, name: str, people: int) -> LocalProtocol:
+    """With as many public hashes as keep their collisions at a tenth of the variance, or as are kept at the most.
+
+    So many people, of whom a tenth of all pairs answer alike, are expected; what more reports do not lessen is told later.
+    """
+    import numpy as np
+
+    if name not in HASHES:
+        return protocol
+    found = protocol.estimate(np.zeros(protocol.shape, dtype=np.int64), people, np.zeros(1, dtype=np.uint64))
+    alone = float(found.variance[0]) - found.floor
+    wanted = getattr(protocol, HASHES[name]) * found.floor / alone
+    power = 1 << max(0, math.ceil(math.log2(wanted)))
+    made: LocalProtocol = replace(protocol, **{HASHES[name]: min(max(power, HASHES_LEAST), HASHES_MOST)})  # type: ignore[type-var]
+    return made
+
 
 def makers_for(survey: Survey) -> dict[str, Maker]:
     """Those that fit what is asked; a list of options may be taken for texts as well."""
@@ -96,7 +127,11 @@ def made(survey: Survey, name: str) -> LocalProtocol:
     if not survey.epsilon <= ever(survey):
         fix = "Declare permanent at least as large as epsilon."
         raise Refused("bad_parameter", "one report cannot lose more than all of them.", fix=fix)
-    protocol = makers[name](size_of(survey), ever(survey), survey.epsilon)
+    size = size_of(survey)
+    if size > MOST_ITEMS.get(name, ITEMS_MAX):
+        fix = "Choose auto or another protocol, or list fewer."
+        raise Refused("bad_parameter", f"{name} is not for {size:,} options.", fix=fix)
+    protocol = roomy(makers[name](size, ever(survey), survey.epsilon), name, survey.people)
     if protocol.loss() > survey.epsilon:
         raise Refused(
             "bad_parameter",

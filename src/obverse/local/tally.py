@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ class Tally:
     n: int
     counts: Counts
     rejected: Mapping[str, int] = field(default_factory=dict)  # by reason
+    odd: int = 0  # counted, though an honest device hardly ever sends them
 
     def plus(self, other: Tally) -> Tally:
         if other.survey != self.survey:
@@ -32,13 +34,17 @@ class Tally:
             )
         reasons = sorted({*self.rejected, *other.rejected})
         rejected = {reason: self.rejected.get(reason, 0) + other.rejected.get(reason, 0) for reason in reasons}
-        return Tally(self.survey, self.n + other.n, self.counts + other.counts, rejected)
+        return Tally(self.survey, self.n + other.n, self.counts + other.counts, rejected, self.odd + other.odd)
+
+    def packed(self) -> bytes:
+        """The counts as bytes, to be kept or sent; `unpacked` reads them."""
+        return zlib.compress(self.counts.astype("<i8").tobytes(), 1)
 
     def same(self, other: Tally) -> bool:
         import numpy as np
 
-        told = (self.survey, self.n, dict(self.rejected)) == (other.survey, other.n, dict(other.rejected))
-        return told and bool(np.array_equal(self.counts, other.counts))
+        told, others = ((tally.survey, tally.n, dict(tally.rejected), tally.odd) for tally in (self, other))
+        return told == others and bool(np.array_equal(self.counts, other.counts))
 
 
 def empty(survey: bytes, protocol: LocalProtocol) -> Tally:
@@ -51,3 +57,11 @@ def tallied(survey: bytes, protocol: LocalProtocol, payloads: Payloads) -> Tally
     """The tally of payloads that were accepted."""
     invariant(bool(protocol.valid(payloads).all()), "only reports that some device could have sent are counted")
     return Tally(survey, len(payloads), protocol.fold(payloads))
+
+
+def unpacked(survey: bytes, protocol: LocalProtocol, n: int, packed: bytes) -> Tally:
+    """The tally of n reports whose counts were packed."""
+    import numpy as np
+
+    counts = np.frombuffer(zlib.decompress(packed), dtype="<i8").astype(np.int64)
+    return Tally(survey, n, counts.reshape(protocol.shape))

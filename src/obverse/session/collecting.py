@@ -2,13 +2,18 @@
 
 A batch is shuffled and written to a file of its own; then, in one transaction, its tokens become spent and the file counts. A
 crash in between leaves a file that nobody counts, and tokens that can be used again.
+
+Reports are deleted when their retention is over, and their counts stay, if they are those of enough people. All that is known
+of when a batch came is the day on which it is to be deleted, cut to a tenth of the retention.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +22,9 @@ from obverse.core.rng import Rng
 from obverse.engines.report_files import read_reports, write_reports
 from obverse.ledger.storage import BUSY_S, Database, Shape
 from obverse.local.accept import Submitted, accept
+from obverse.local.odd import odd_reports
 from obverse.local.spec import Spec
-from obverse.local.tally import Tally, empty, tallied
+from obverse.local.tally import Tally, empty, tallied, unpacked
 from obverse.local.tokens import Mint
 
 if TYPE_CHECKING:
@@ -34,7 +40,8 @@ SHAPE = Shape(
     base=(
         "CREATE TABLE survey (document BLOB NOT NULL, secret BLOB NOT NULL, epoch INTEGER NOT NULL)",
         "CREATE TABLE spent (mark BLOB PRIMARY KEY) WITHOUT ROWID",
-        "CREATE TABLE batch (name TEXT PRIMARY KEY) WITHOUT ROWID",
+        "CREATE TABLE batch (name TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE kept (n INTEGER NOT NULL, counts BLOB NOT NULL)",  # of reports that are deleted
         "CREATE TABLE rejected (reason TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID",
     ),
     migrations=(),
@@ -44,27 +51,37 @@ SHAPE = Shape(
 )
 NO_TIME = (0, 0)  # of files: when reports came in is nobody's business
 MARKS_AT_ONCE = 500
+UNTIL_STEPS = 10  # of a retention
+ODD = "odd"  # beside the reasons of rejects: counted, but flagged
+
+Folding = Callable[[Spec, Sequence[Path]], Tally]
 
 
 class Collection:
     """What was collected for one survey, in a folder of its own."""
 
-    def __init__(self, folder: Path, spec: Spec, *, rng: Rng | None = None, busy_s: float = BUSY_S) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        spec: Spec,
+        *,
+        rng: Rng | None = None,
+        folding: Folding | None = None,
+        today: Callable[[], date] = lambda: datetime.now(UTC).date(),
+        busy_s: float = BUSY_S,
+    ) -> None:
         self.spec = spec
         self.folder = folder
         self._rng = rng or Rng()
+        self._folding = folding or folded
+        self._today = today
         self._database = Database(folder / "collected.db", SHAPE, busy_s=busy_s)
         self._database.create()
         with self._database.transaction() as connection:
-            row = connection.execute("SELECT document, secret, epoch FROM survey").fetchone()
-            if row is None:
-                row = (spec.document, secrets.token_bytes(32), 0)
-                connection.execute("INSERT INTO survey VALUES (?, ?, ?)", row)
-            if row[0] == spec.document:
-                self._sweep([name for (name,) in connection.execute("SELECT name FROM batch")])
-        if row[0] != spec.document:
-            raise _changed(spec)
-        self._mint, self.epoch = Mint(row[1], spec.digest), int(row[2])
+            secret, self.epoch = _opened(connection, spec)
+            self.forgotten = self._forget(connection)
+        self._sweep()
+        self._mint = Mint(secret, spec.digest)
 
     def tokens(self, n: int) -> list[bytes]:
         """Fresh tokens, one report each; who gets which is not written down."""
@@ -85,32 +102,61 @@ class Collection:
             accepted = accept(self.spec, self._mint, self.epoch, submitted, spent)
             if len(accepted.payloads):
                 name = self._write(accepted.payloads[self._order(len(accepted.payloads))])
-                connection.execute("INSERT INTO batch VALUES (?)", (name,))
+                connection.execute("INSERT INTO batch VALUES (?, ?)", (name, self._until()))
             connection.executemany("INSERT INTO spent VALUES (?)", [(mark,) for mark in sorted(accepted.marks)])
+            odd = odd_reports(self.spec.protocol, accepted.payloads)
             connection.executemany(
                 "INSERT INTO rejected VALUES (?, ?) ON CONFLICT (reason) DO UPDATE SET count = count + excluded.count",
-                list(accepted.rejected.items()),
+                [*accepted.rejected.items(), *([(ODD, odd)] if odd else [])],
             )
         return accepted.rejected
 
     def tally(self) -> Tally:
         """All that was counted."""
         with self._database.reading() as connection:
-            names = [name for (name,) in connection.execute("SELECT name FROM batch")]
             rejected = dict(connection.execute("SELECT reason, count FROM rejected").fetchall())
-        total = empty(self.spec.digest, self.spec.protocol)
-        for payloads in read_reports([self.folder / name for name in names], self.spec.protocol.length):
-            total = total.plus(tallied(self.spec.digest, self.spec.protocol, payloads))
-        return Tally(total.survey, total.n, total.counts, rejected)
+            kept = self._kept(connection)
+            names = [name for (name,) in connection.execute("SELECT name FROM batch")]
+            total = kept.plus(self._folding(self.spec, [self.folder / name for name in names]))
+        odd = rejected.pop(ODD, 0)
+        return Tally(total.survey, total.n, total.counts, rejected, odd)
 
     def close(self) -> None:
         self._database.close()
 
-    def _sweep(self, counted: Sequence[str]) -> None:
-        """Files of batches that a crash kept from being counted; writers hold the same lock, so none is at work."""
-        for path in self.folder.glob("*.parquet"):
-            if path.name not in counted:
-                path.unlink()
+    def _until(self) -> int:
+        """The day on which reports of today are deleted: never later than was promised, and not telling which day today is."""
+        days = self.spec.survey.retention_days
+        step = max(1, days // UNTIL_STEPS)
+        return (self._today().toordinal() + days) // step * step
+
+    def _forget(self, connection: sqlite3.Connection) -> int:
+        """Let the batches whose retention is over no longer count, but for their counts; returns how many reports these are."""
+        over = connection.execute("SELECT name FROM batch WHERE until <= ?", (self._today().toordinal(),)).fetchall()
+        if not over:
+            return 0
+        gone = self._folding(self.spec, [self.folder / name for (name,) in over])
+        kept = self._kept(connection).plus(gone)
+        connection.execute("DELETE FROM kept")
+        if kept.n >= self.spec.survey.minimum:  # the counts of a few would be the reports themselves
+            connection.execute("INSERT INTO kept VALUES (?, ?)", (kept.n, kept.packed()))
+        connection.executemany("DELETE FROM batch WHERE name = ?", over)
+        return gone.n
+
+    def _kept(self, connection: sqlite3.Connection) -> Tally:
+        """The counts of reports that are deleted."""
+        row = connection.execute("SELECT n, counts FROM kept").fetchone()
+        survey, protocol = self.spec.digest, self.spec.protocol
+        return empty(survey, protocol) if row is None else unpacked(survey, protocol, *row)
+
+    def _sweep(self) -> None:
+        """Delete files that do not count: their retention is over, or a crash kept them from being counted. Writers hold the
+        same lock, so none is at work."""
+        with self._database.transaction() as connection:
+            counted = {name for (name,) in connection.execute("SELECT name FROM batch")}
+            for path in self.folder.glob("*.parquet"):
+                if path.name not in counted:
+                    path.unlink()
 
     def _write(self, payloads: Payloads) -> str:
         name = f"{secrets.token_hex(16)}.parquet"
@@ -129,10 +175,31 @@ class Collection:
         return np.argsort(self._rng.words(n), kind="stable")
 
 
+def folded(spec: Spec, paths: Sequence[Path]) -> Tally:
+    """The tally of these files, in this process, some reports at a time."""
+    total = empty(spec.digest, spec.protocol)
+    for payloads in read_reports(paths, spec.protocol.length):
+        total = total.plus(tallied(spec.digest, spec.protocol, payloads))
+    return total
+
+
+def _opened(connection: sqlite3.Connection, spec: Spec) -> tuple[bytes, int]:
+    """The secret and the epoch of this survey. It may be changed until a report came in; tokens of before are void then."""
+    row = connection.execute("SELECT document, secret, epoch FROM survey").fetchone()
+    if row is not None and row[0] == spec.document:
+        return row[1], int(row[2])
+    if connection.execute("SELECT 1 FROM spent UNION ALL SELECT 1 FROM rejected LIMIT 1").fetchone():
+        raise _changed(spec)
+    connection.execute("DELETE FROM survey")
+    secret = secrets.token_bytes(32)
+    connection.execute("INSERT INTO survey VALUES (?, ?, 0)", (spec.document, secret))
+    return secret, 0
+
+
 def _changed(spec: Spec) -> Refused:
     return Refused(
         "survey_changed",
-        f"survey {spec.survey.name} was changed after it was opened.",
+        f"survey {spec.survey.name} was changed after reports came in.",
         why="people answered on the terms of its specification; reports of another one mean something else.",
         fix="Declare the changed survey under a new name, or put back what was declared.",
     )

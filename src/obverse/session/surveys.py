@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
 from pathlib import Path
+from typing import TextIO
 
 from obverse.catalog.load import load
 from obverse.catalog.model import Catalog
@@ -13,8 +17,11 @@ from obverse.local.accept import Submitted
 from obverse.local.choose import Choice, chosen
 from obverse.local.spec import Spec
 from obverse.session.collecting import Collection
+from obverse.session.fold_on_spark import folding_on_spark
 
 FOLDER = "collect"
+FOLDER_DIGITS = 16
+REPORTS_AT_ONCE, LINE_MAX = 1 << 16, 1 << 17
 
 
 def spec_in(project: Path, name: str) -> tuple[Spec, Choice]:
@@ -26,7 +33,11 @@ def spec_in(project: Path, name: str) -> tuple[Spec, Choice]:
 def collection_in(project: Path, name: str) -> Collection:
     catalog = load(project)
     spec, _ = _spec(catalog, name)
-    return Collection(catalog.ledger.parent / FOLDER / spec.id, spec)
+    folding = None
+    if catalog.engine["kind"] == "spark":
+        folding = folding_on_spark(catalog.engine.get("url"))
+    folder = hashlib.sha256(name.encode()).hexdigest()[:FOLDER_DIGITS]  # whatever signs a name has
+    return Collection(catalog.ledger.parent / FOLDER / folder, spec, folding=folding)
 
 
 def _spec(catalog: Catalog, name: str) -> tuple[Spec, Choice]:
@@ -37,16 +48,18 @@ def _spec(catalog: Catalog, name: str) -> tuple[Spec, Choice]:
     return Spec(survey, choice.protocol), choice
 
 
-def submitted(lines: Iterable[str]) -> list[Submitted]:
-    """Reports as text: on each line a token and a report, in hexadecimal. What cannot be read is a report of no length."""
-    found = []
-    for line in lines:
-        words = line.split()
-        if not words:
-            continue
-        try:
-            token, report = (bytes.fromhex(word) for word in words)
-        except ValueError:
-            token = report = b""
-        found.append(Submitted(report, token))
-    return found
+def submitted(lines: TextIO) -> Iterator[list[Submitted]]:
+    """Reports as text, some at a time: on each line a token and a report, in hexadecimal. What cannot be read is a report of
+    no length; a line that does not end is cut, so that memory is bounded whatever comes."""
+    told = (line.split(None, 2) for line in iter(partial(lines.readline, LINE_MAX), ""))
+    kept = (_submitted(words) for words in told if words)
+    while some := list(islice(kept, REPORTS_AT_ONCE)):
+        yield some
+
+
+def _submitted(words: list[str]) -> Submitted:
+    try:
+        token, report = (bytes.fromhex(word) for word in words)
+    except ValueError:
+        token = report = b""
+    return Submitted(report, token)

@@ -6,12 +6,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from obverse.accounting import budget as budgets
-from obverse.catalog.model import AUTO, Catalog, Column, Limits, Table
+from obverse.catalog.model import AUTO, Budget, Catalog, Column, Limits, Table
 from obverse.core.bounds import Categories, Interval
 from obverse.core.ledger import Cap, Ledger, Spent
 from obverse.core.numbers import down, plain
 from obverse.core.types import Type
 from obverse.plan.expressions import from_number
+from obverse.session.claims import budget_words
 
 VALUES_SHOWN = 8
 
@@ -56,15 +57,27 @@ class BudgetLine:
 
 
 @dataclass(frozen=True, slots=True)
+class SurveyLine:
+    """What a respondent's own reports may tell, whoever collects them: nothing of it is spent here."""
+
+    name: str
+    report: str  # epsilon, as declared
+    lifetime: str
+
+
+@dataclass(frozen=True, slots=True)
 class BudgetView:
     """All caps of a project; the first line binds everybody together."""
 
     accounting: str
     quantity: str
     lines: tuple[BudgetLine, ...]
+    surveys: tuple[SurveyLine, ...] = ()
+    together: str = ""  # epsilon and delta of somebody in the tables who answers every survey to its end
 
     def as_json(self) -> dict[str, Any]:
-        return {"accounting": self.accounting, "quantity": self.quantity, "lines": [asdict(line) for line in self.lines]}
+        told = {"accounting": self.accounting, "quantity": self.quantity, "lines": [asdict(line) for line in self.lines]}
+        return {**told, "surveys": [asdict(line) for line in self.surveys], "together": self.together}
 
 
 def budget_view(catalog: Catalog, ledger: Ledger, cap: Cap) -> BudgetView:
@@ -76,7 +89,11 @@ def budget_view(catalog: Catalog, ledger: Ledger, cap: Cap) -> BudgetView:
     for name, budget in catalog.purposes.items():
         own = budgets.cap_within(budget, catalog.budget, catalog.accounting)
         lines.append(_line(name, "purpose", own, ledger.spent(purpose=name), everybody))
-    return BudgetView(catalog.accounting, "epsilon" if catalog.accounting == "pure" else "rho", tuple(lines))
+    asked = catalog.surveys.values()
+    surveys = tuple(SurveyLine(survey.name, plain(survey.epsilon), plain(survey.lifetime)) for survey in asked)
+    everything = Budget(catalog.budget.epsilon + sum(survey.lifetime for survey in asked), catalog.budget.delta)
+    together = budget_words(everything) if surveys else ""
+    return BudgetView(catalog.accounting, "epsilon" if catalog.accounting == "pure" else "rho", tuple(lines), surveys, together)
 
 
 def _line(name: str, kind: str, cap: Cap, spent: Spent, everybody: Spent) -> BudgetLine:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from obverse.core.errors import Refused
 from obverse.local.accept import Submitted
 from obverse.local.coins import Coins
 from obverse.local.estimate import estimate
+from obverse.local.spec import Spec
 from obverse.session import collecting
 from obverse.session.collecting import Collection
 from tests.unit.local.surveys import spec_for
@@ -84,12 +87,16 @@ def test_a_crash_before_the_commit_counts_nothing_and_spends_no_token(
     assert again.tally().n == 40
 
 
-def test_a_survey_that_was_changed_is_refused(tmp_path: Path) -> None:
-    Collection(tmp_path / "it", spec_for()).close()
+def test_a_survey_may_be_changed_until_a_report_came_in(tmp_path: Path) -> None:
+    first = Collection(tmp_path / "it", spec_for())
+    (void,) = answered(first, ["yes"])
+    first.close()
+    changed = Collection(tmp_path / "it", spec_for(epsilon="2"))
+    assert changed.add([void]) == {"survey": 1}  # what was agreed on was another survey
     with pytest.raises(Refused) as caught:
-        Collection(tmp_path / "it", spec_for(epsilon="2"))
+        Collection(tmp_path / "it", spec_for())
     assert caught.value.code == "survey_changed"
-    assert Collection(tmp_path / "it", spec_for()).tally().n == 0
+    assert Collection(tmp_path / "it", spec_for(epsilon="2")).tally().n == 0
 
 
 def test_tokens_survive_a_restart_and_are_all_different(tmp_path: Path) -> None:
@@ -108,3 +115,58 @@ def test_many_reports_fold_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     collection.add(came)
     whole = spec.protocol.fold(np.array([list(one.report[10:]) for one in came], dtype=np.uint8))
     assert np.array_equal(collection.tally().counts, whole)
+
+
+def kept_for(days: int, minimum: int = 20) -> Spec:
+    spec = spec_for()
+    return replace(spec, survey=replace(spec.survey, retention_days=days, minimum=minimum))
+
+
+def on(day: int) -> date:
+    return date(2026, 1, 1) + timedelta(days=day)
+
+
+@pytest.mark.parametrize(("retention", "came"), [(30, 0), (30, 7), (1, 0), (365, 200)])
+def test_reports_are_deleted_in_time_and_their_counts_stay(tmp_path: Path, retention: int, came: int) -> None:
+    spec = kept_for(retention)
+    first = Collection(tmp_path / "it", spec, today=lambda: on(came))
+    first.add(answered(first, ["yes"] * 15 + ["no"] * 15))
+    before = first.tally()
+    assert list((tmp_path / "it").glob("*.parquet"))
+    soon = Collection(tmp_path / "it", spec, today=lambda: on(came + retention - max(1, retention // 10) - 1))
+    assert soon.forgotten == 0 or retention == 1
+    late = Collection(tmp_path / "it", spec, today=lambda: on(came + retention))
+    assert not list((tmp_path / "it").glob("*.parquet"))
+    assert late.tally().same(before)
+    late.add(answered(late, ["yes"]))
+    assert late.tally().n == 31
+
+
+def test_counts_of_too_few_are_deleted_with_the_reports(tmp_path: Path) -> None:
+    spec = kept_for(10)
+    first = Collection(tmp_path / "it", spec, today=lambda: on(0))
+    first.add(answered(first, ["yes"] * 19))
+    late = Collection(tmp_path / "it", spec, today=lambda: on(10))
+    assert (late.forgotten, late.tally().n) == (19, 0)
+    assert late.add(answered(first, ["yes"])) == {}  # what was spent stays spent, and tokens stay good
+
+
+def test_the_day_of_deletion_tells_no_day_of_arrival(tmp_path: Path) -> None:
+    untils = set()
+    for day in range(100, 109):
+        made = Collection(tmp_path / f"{day}", kept_for(90), today=lambda day=day: on(day))
+        made.add(answered(made, ["yes"]))
+        with made._database.reading() as connection:
+            untils.add(connection.execute("SELECT until FROM batch").fetchone()[0] - on(day).toordinal() <= 90)
+            untils.add(connection.execute("SELECT until FROM batch").fetchone()[0] % 9 == 0)
+    assert untils == {True}
+
+
+def test_reports_with_impossible_weights_count_and_are_flagged(tmp_path: Path) -> None:
+    spec = spec_for([f"{i}" for i in range(256)], "unary")
+    collection = Collection(tmp_path / "it", spec)
+    honest, crafted = answered(collection, ["1"] * 40), answered(collection, ["1"] * 3)
+    ones = spec.frame.framed(collection.epoch, b"\xff" * 32)
+    assert collection.add([*honest, *(Submitted(ones, one.token) for one in crafted)]) == {}
+    tally = collection.tally()
+    assert (tally.n, tally.odd, dict(tally.rejected)) == (43, 3, {})

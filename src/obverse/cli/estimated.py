@@ -1,0 +1,43 @@
+"""What a survey found, as a table and facts below it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from obverse.cli.terminal import Heading, print_fact, print_table
+
+if TYPE_CHECKING:
+    from obverse.local.estimate import Estimate
+
+
+def print_estimate(found: Estimate, candidates: int) -> None:
+    """Shares with their intervals, and everything that they may be off by."""
+    from obverse.local.estimate import FLOOR_TOLD
+
+    on_simplex = any(row.simplex is not None for row in found.rows)
+    titles = ["share", "interval", "by chance", *(["on the simplex"] if on_simplex else [])]
+    rows = [
+        [row.item, f"{row.value:.4f}", f"{row.low:.4f} to {row.high:.4f}", f"{row.p_value:.2g}",
+         *([f"{row.simplex:.4f}"] if row.simplex is not None else [])]
+        for row in found.rows
+    ]  # fmt: skip
+    print_table([Heading("answer"), *(Heading(title, "right") for title in titles)], rows)
+    print_fact("Reports", f"{found.n:,}")
+    kind = "all intervals at once" if found.simultaneous else "each interval"
+    beside = "; the simplex view adds up to one, and is biased" if on_simplex else ""
+    print_fact("Noise", f"{kind} at {100 * found.level:g} %{beside}")
+    if found.unexplained is not None:
+        share, deviation = found.unexplained
+        print_fact("Found", f"{len(found.rows):,} of {candidates:,} texts; a share of {share:.4f} is explained by none of them"
+                   f" (deviation {deviation:.2g})")  # fmt: skip
+    if found.floor_share > FLOOR_TOLD:
+        print_fact("Floor", f"{found.floor:.2g} of a deviation is of texts that share a hash; more reports do not lessen it")
+    if found.beyond and found.pull:
+        print_fact("Lifetime", f"{100 * found.beyond:.3g} % of reports, beyond a lifetime's epsilon, would pull a value by up"
+                   f" to {found.pull:.2g}")  # fmt: skip
+    elif found.beyond:
+        print_fact("Lifetime", f"{100 * found.beyond:.3g} % of reports may be beyond a lifetime's epsilon, and say no answer")
+    if found.odd:
+        print_fact("Odd", f"{found.odd:,} of these reports have so many or so few bits set as coins hardly ever make them")
+    print_fact("Liars", f"{100 * found.malice:g} % of reports, crafted, would move a value by up to {found.worst_shift:.2g}")
+    print_fact("Loss", f"epsilon {found.epsilon} for each report, spent by the respondents; estimating costs nothing")
