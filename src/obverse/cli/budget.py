@@ -41,17 +41,18 @@ def budget(ctx: click.Context, as_json: bool, project: Path) -> None:
     if as_json:
         print_json({"version": 1, **view.as_json()})
         return
-    _print_gauge(view.lines[0], view.quantity)
-    click.echo()
-    names = ("whose", "kind", f"{view.quantity} cap", "spent", "left", "delta cap", "delta spent")
-    rows = [[line.name, line.kind, line.cap, line.spent, line.left, line.delta_cap, line.delta_spent] for line in view.lines]
-    print_table([Heading(name, "left" if name in ("whose", "kind") else "right") for name in names], rows)
-    if view.surveys:
+    if view.lines:
+        _print_gauge(view.lines[0], view.quantity)
         click.echo()
+        names = ("whose", "kind", f"{view.quantity} cap", "spent", "left", "delta cap", "delta spent")
+        rows = [[one.name, one.kind, one.cap, one.spent, one.left, one.delta_cap, one.delta_spent] for one in view.lines]
+        print_table([Heading(name, "left" if name in ("whose", "kind") else "right") for name in names], rows)
+    if view.surveys:
         told = [[line.name, line.report, line.lifetime] for line in view.surveys]
         titles = ("epsilon of a report", "of a lifetime")
         print_table([Heading("survey"), *(Heading(title, "right") for title in titles)], told)
-        print_fact("Together", f"who is in the tables and answers every survey to its end may lose {view.together}")
+        whose = "who is in the tables and answers" if view.lines else "who answers"
+        print_fact("Together", f"{whose} every survey to its end may lose {view.together}")
 
 
 def _print_gauge(line: BudgetLine, quantity: str) -> None:

@@ -36,7 +36,7 @@ from obverse.session.opening import Project, check_public, grown, load_project, 
 from obverse.session.planning import Number, Planned, Wish, fingerprint, plan, read
 from obverse.session.purse import Purse, no_private_table
 from obverse.session.sealing import Sealing
-from obverse.session.views import BudgetView, TableView, budget_view, table_views
+from obverse.session.views import BudgetView, TableView, budget_view, surveys_view, table_views
 from obverse.sql.parameters import Parameters, bind
 
 WORTHWHILE = Fraction(99, 100)  # a tight loss spends delta, so it must save at least this much epsilon
@@ -177,6 +177,8 @@ class Session:
 
     def budget(self) -> BudgetView:
         """Caps and what is left of them: of all together, each analyst, each purpose."""
+        if self._purse is None and self.catalog.surveys:
+            return surveys_view(self.catalog)
         return budget_view(self.catalog, self.ledger, self.purse.cap())
 
     def tables(self) -> tuple[TableView, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from typing import Any
 
 from obverse.accounting import budget as budgets
@@ -89,11 +90,21 @@ def budget_view(catalog: Catalog, ledger: Ledger, cap: Cap) -> BudgetView:
     for name, budget in catalog.purposes.items():
         own = budgets.cap_within(budget, catalog.budget, catalog.accounting)
         lines.append(_line(name, "purpose", own, ledger.spent(purpose=name), everybody))
+    return _with_surveys(catalog, tuple(lines))
+
+
+def surveys_view(catalog: Catalog) -> BudgetView:
+    """Of a project that has no private table."""
+    return _with_surveys(catalog, ())
+
+
+def _with_surveys(catalog: Catalog, lines: tuple[BudgetLine, ...]) -> BudgetView:
     asked = catalog.surveys.values()
     surveys = tuple(SurveyLine(survey.name, plain(survey.epsilon), plain(survey.lifetime)) for survey in asked)
-    everything = Budget(catalog.budget.epsilon + sum(survey.lifetime for survey in asked), catalog.budget.delta)
-    together = budget_words(everything) if surveys else ""
-    return BudgetView(catalog.accounting, "epsilon" if catalog.accounting == "pure" else "rho", tuple(lines), surveys, together)
+    tables = catalog.budget if lines else Budget(Fraction(0))
+    everything = Budget(tables.epsilon + sum(survey.lifetime for survey in asked), tables.delta)
+    quantity = "epsilon" if catalog.accounting == "pure" else "rho"
+    return BudgetView(catalog.accounting, quantity, lines, surveys, budget_words(everything) if surveys else "")
 
 
 def _line(name: str, kind: str, cap: Cap, spent: Spent, everybody: Spent) -> BudgetLine:

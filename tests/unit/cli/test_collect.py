@@ -116,3 +116,52 @@ def test_a_survey_that_is_not_declared_is_refused_with_the_nearest_name(obverse:
     assert found.exit_code == 3
     assert "no_such_survey" in found.stderr
     assert "'smoking'" in found.stderr
+
+
+def test_a_regression_names_the_texts_that_explain_rappor(obverse: Obverse, project: Path, tmp_path: Path) -> None:
+    """False words are found with a chance of about 1e-6."""
+    with (project / "obverse.toml").open("a", encoding="utf-8") as file:
+        file.write(
+            '[surveys.site]\nquestion = "Which page?"\ntext = true\nprotocol = "rappor"\nepsilon = 8\nretention_days = 30\n'
+            'purpose = "A lecture."\nconsent = "I agree."\n'
+        )
+    obverse("collect", "add", "site", input=sent(obverse, "site", ["home"] * 600 + ["news"] * 300 + ["rare"] * 100))
+    listed = tmp_path / "candidates.txt"
+    listed.write_text("home\nnews\n" + "\n".join(f"none{i}" for i in range(50)))
+    asked = ("collect", "estimate", "site", "--items", str(listed), "--regress", "--confidence", "0.999999")
+    told = json.loads(obverse(*asked, "--json").stdout)
+    assert {row["item"] for row in told["rows"]} == {"home", "news"}
+    assert told["unexplained"]["share"] == pytest.approx(0.1, abs=6 * told["unexplained"]["deviation"])
+    assert "2 of 52 texts" in obverse(*asked).stdout
+    obverse("collect", "add", "smoking", input=sent(obverse, "smoking", ["no"] * 20))
+    assert "bad_choice" in obverse("collect", "estimate", "smoking", "--regress").stderr
+
+
+def test_a_daily_job_forgets(obverse: Obverse) -> None:
+    assert json.loads(obverse("collect", "forget", "smoking", "--json").stdout)["deleted"] == 0
+    assert "0 reports" in obverse("collect", "forget", "smoking").stdout
+
+
+def test_the_lifetime_is_told_where_reports_go_beyond_it(obverse: Obverse, project: Path) -> None:
+    toml = project / "obverse.toml"
+    toml.write_text(toml.read_text().replace("people = 400", "people = 400\nreports = 4\nlifetime = 6"))
+    obverse("collect", "add", "smoking", input=sent(obverse, "smoking", ["yes"] * 30 + ["no"] * 10))
+    told = json.loads(obverse("collect", "estimate", "smoking", "--json").stdout)
+    assert told["beyond"]["share"] == 0.75
+    assert told["beyond"]["pull"] > 0.3
+    assert "75 % of reports" in obverse("collect", "estimate", "smoking").stdout
+    assert "Lifetime" not in obverse("collect", "estimate", "smoking", "--beyond", "0").stdout
+
+
+def test_losses_of_surveys_stand_beside_the_budget(obverse: Obverse) -> None:
+    said = obverse("budget").stdout
+    assert "of a lifetime" in said
+    assert "answers every survey to its end may lose epsilon" in said
+    told = json.loads(obverse("budget", "--json").stdout)
+    assert [line["name"] for line in told["surveys"]] == ["smoking", "hours", "word"]
+
+
+def test_a_project_of_surveys_alone_tells_their_losses(obverse: Obverse, project: Path) -> None:
+    (project / "obverse.toml").write_text('[project]\nname = "class"\n' + SURVEYS)
+    assert "who answers every survey to its end may lose epsilon 14" in obverse("budget").stdout
+    assert json.loads(obverse("budget", "--json").stdout)["lines"] == []

@@ -82,3 +82,19 @@ def test_on_a_terminal_it_asks_and_takes_silence_for_a_no(
     assert "Do you agree?" in found.stderr
     assert (found.exit_code == 0) is counted
     assert bool(found.stdout.strip()) is counted
+
+
+def test_a_device_needs_but_the_specification_that_it_was_sent(obverse: Obverse, token: str, tmp_path: Path) -> None:
+    sent = tmp_path / "survey.json"
+    sent.write_text(obverse("collect", "spec", "smoking").stdout)
+    asked = ("--spec", str(sent), "--device", str(tmp_path / "mine"), "-p", str(tmp_path / "nowhere"))
+    made = obverse("collect", "answer", "smoking", "yes", "--token", token, "--consent", *asked)
+    assert made.exit_code == 0, made.stderr
+    assert json.loads(obverse("collect", "add", "smoking", "--json", input=made.stdout).stdout)["counted"] == 1
+    assert obverse("collect", "withdraw", "smoking", *asked).exit_code == 0
+    other = obverse("collect", "consent", "drinking", *asked)
+    assert (other.exit_code, "specification of 'smoking'" in other.stderr) == (2, True)
+    sent.write_text(sent.read_text().replace("smoke", "drink"))
+    assert "bad_spec" not in obverse("collect", "consent", "smoking", *asked).stderr  # another survey, well formed
+    sent.write_text("{}")
+    assert "bad_spec" in obverse("collect", "consent", "smoking", *asked).stderr
