@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from obverse.core.errors import Refused
 from obverse.local.grid import Grid
+from obverse.local.protocols.several import sampled
 from obverse.local.spec import Spec
 from obverse.local.tally import Tally
 
@@ -95,8 +96,9 @@ def estimate(
     level: float = LEVEL,
     simultaneous: bool = False,
     malice: float = MALICE,
+    among: int = 0,
 ) -> Estimate:
-    """Shares of the options, or of these items, among all reports."""
+    """Shares of the options, or of these items, among all reports, or among more of which chance picked these."""
     import numpy as np
 
     enough(spec, tally.n)
@@ -106,7 +108,7 @@ def estimate(
     if not named:
         raise Refused("no_items", "any text may have been sent.", fix="Name the texts whose shares you want: --items FILE.")
     codes = np.array([spec.code(item) for item in named], dtype=np.uint64)
-    found = spec.protocol.estimate(tally.counts, tally.n, codes)
+    found = sampled(spec.protocol.estimate(tally.counts, tally.n, codes), tally.n, max(among, tally.n))
     deviation = np.sqrt(found.variance)
     wide = quantile(level, len(named) if simultaneous else 1)
     tests = corrected(np.array([NormalDist().cdf(-x) for x in found.value / np.maximum(deviation, 1e-300)]))
