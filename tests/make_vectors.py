@@ -21,6 +21,7 @@ from obverse.local.hashing import WORD, digest_word, item_key, key_symbol, mix, 
 from obverse.local.memo import Memo
 from obverse.local.odds import HALF, ONE
 from obverse.local.protocols import (
+    AllOfSeveral,
     CountMean,
     Direct,
     Hadamard,
@@ -29,6 +30,7 @@ from obverse.local.protocols import (
     LocalProtocol,
     Loloha,
     MemoisedUnary,
+    OneOfSeveral,
     PooledHash,
     Projective,
     Rappor,
@@ -36,7 +38,7 @@ from obverse.local.protocols import (
     Unary,
 )
 from obverse.local.spec import Spec
-from tests.unit.local.surveys import spec_for
+from tests.unit.local.surveys import several_spec, spec_for
 
 PATH = Path(__file__).parent / "vectors" / "local.json"
 TEXTS = ["no", "Z\u00fcrich", "Zu\u0308rich", "\ufb01", "\u1e9b\u0323", "\uac00", "\u1100\u1161"]
@@ -149,7 +151,14 @@ def protocols() -> list[tuple[LocalProtocol, int]]:
         (Loloha.fitted(50, one), 50),
         (Loloha(2**32, 2**24, sure, sure), 2**32),
         (MemoisedUnary.fitted(11, one), 11),
+        *((kind(parts), kind(parts).size) for kind in (OneOfSeveral, AllOfSeveral) for parts in _parts()),
     ]
+
+
+def _parts() -> list[Any]:
+    one, large = Fraction(1), Direct(2**16, ONE - 1)
+    several = (Direct.fitted(3, one), LocalHash.fitted(100, one), PooledHash.fitted(5, one), Unary.fitted(9, one))
+    return [several, (Subset.fitted(30, one), Projective.fitted(100, one), Hadamard.fitted(5, one)), (large,) * 4]
 
 
 def payloads() -> list[Told]:
@@ -196,10 +205,14 @@ def specs() -> dict[str, Spec]:
     asked["memoised_unary"] = replace(plain, protocol=MemoisedUnary.fitted(4, Fraction(1)))
     asked["texts"] = replace(plain, protocol=Rappor.published(), survey=replace(plain.survey, options=(), labels={}, none=None))
     asked["labels"] = spec_for(["no", "yes"], more='labels = { "de" = { no = "nein \U0001f600", yes = "ja\\n" } }')
+    asked["one_of_several"] = several_spec("one", ("direct", "local_hash"), many.format(2))
+    asked["all_of_several"] = several_spec("budget", ("pooled_hash", "unary"), many.format(2))
     return asked
 
 
-def answers_of(spec: Spec) -> list[str]:
+def answers_of(spec: Spec) -> list[Any]:
+    if spec.parts:
+        return [{"smokes": "yes", "town": "Zu\u0308rich"}, {"smokes": "no"}, {"town": "c", "smokes": "yes"}]
     return list(spec.survey.options[:3]) or ["Zu\u0308rich", "\U0001f600", "ab"]
 
 
@@ -274,6 +287,12 @@ def refused() -> list[str]:
     found = [document.replace(old, new) for old, new in changes]
     assert document not in found
     direct = specs()["direct"].document.decode()
+    two = specs()["one_of_several"].document.decode()
+    found += [two.replace(*change) for change in (
+        ('"split":"one"', '"split":"budget"'), ('"split":"one",', ""), ('"name":"town"', '"name":"smokes"'), ('"c",', ""),
+        ('"questions":[', '"options":["a","b"],"questions":['), ('"none":"nowhere"', '"none":"never"'),
+    )]  # fmt: skip
+    assert two not in found
     return [*found, "", "{", "null", "[]", document + " ", direct.replace('"size":4', '"size":5')]
 
 

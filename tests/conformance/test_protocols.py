@@ -14,6 +14,7 @@ from obverse.local.hashing import item_key
 from obverse.local.odds import ONE
 from obverse.local.protocols import (
     PROTOCOLS,
+    AllOfSeveral,
     CountMean,
     Direct,
     Hadamard,
@@ -24,10 +25,12 @@ from obverse.local.protocols import (
     Loloha,
     MemoisedUnary,
     OneBitMean,
+    OneOfSeveral,
     PiecewiseMean,
     PooledHash,
     Projective,
     Rappor,
+    Several,
     Subset,
     Unary,
 )
@@ -41,6 +44,10 @@ from obverse.testing.check_protocol import (
     check_reading,
 )
 
+HALF, ONCE = Fraction(1, 2), Fraction(1)
+FEW = (Direct.fitted(3, ONCE), LocalHash.fitted(4, HALF))
+MORE = (Unary.fitted(2, HALF), OneBitMean.fitted(3, HALF), PooledHash(2, 37, Direct.two_coins()))
+MANY = (Direct.fitted(3, ONCE), Unary.fitted(5, HALF), LocalHash.fitted(4, ONCE), HybridMean.fitted(6, HALF))
 SMALL: dict[str, list[LocalProtocol]] = {
     "direct": [Direct.two_coins(), Direct.truthful(2, Fraction(1, 3)), Direct.fitted(5, Fraction(1)), Direct(3, ONE - 1)],
     "unary": [Unary.fitted(4, Fraction(1)), Unary.symmetric(5, Fraction(2)), Unary.fitted(9, Fraction(1, 10))],
@@ -57,6 +64,8 @@ SMALL: dict[str, list[LocalProtocol]] = {
     "one_bit_mean": [OneBitMean.fitted(5, Fraction(1)), OneBitMean(2, ONE // 4 * 3)],
     "piecewise_mean": [PiecewiseMean.fitted(6, Fraction(2)), PiecewiseMean(4, 2, ONE // 2)],
     "hybrid_mean": [HybridMean.fitted(5, Fraction(1)), HybridMean.fitted(4, Fraction(1, 2))],
+    "one_of_several": [OneOfSeveral(FEW), OneOfSeveral(MORE)],
+    "all_of_several": [AllOfSeveral(FEW), AllOfSeveral(MORE)],
 }
 LARGER: dict[str, list[LocalProtocol]] = {
     "direct": [Direct.fitted(20, Fraction(1)), Direct.fitted(3, Fraction(3))],
@@ -74,6 +83,8 @@ LARGER: dict[str, list[LocalProtocol]] = {
     "one_bit_mean": [OneBitMean.fitted(50, Fraction(1)), OneBitMean.fitted(300, Fraction(3))],
     "piecewise_mean": [PiecewiseMean.fitted(50, Fraction(1)), PiecewiseMean.fitted(300, Fraction(3))],
     "hybrid_mean": [HybridMean.fitted(50, Fraction(1)), HybridMean.fitted(300, Fraction(3))],
+    "one_of_several": [OneOfSeveral(FEW), OneOfSeveral(MANY)],
+    "all_of_several": [AllOfSeveral(FEW), AllOfSeveral(MANY)],
 }
 
 
@@ -89,7 +100,8 @@ def test_every_protocol_is_checked() -> None:
 
 @pytest.mark.parametrize("protocol", [p for some in SMALL.values() for p in some], ids=lambda p: f"{p.name}-{p.length}")
 def test_a_protocol_keeps_its_claim(protocol: LocalProtocol) -> None:
-    check_protocol(protocol, items_of(protocol)[: 5 if protocol.coded == "key" else None])
+    draws = 4_000 if isinstance(protocol, Several) else 20_000  # for every combination of answers
+    check_protocol(protocol, items_of(protocol)[: 5 if protocol.coded == "key" else None], draws=draws)
 
 
 @pytest.mark.parametrize("protocol", [p for some in LARGER.values() for p in some], ids=lambda p: f"{p.name}-{p.length}")
@@ -156,7 +168,17 @@ class Forgetful(Rappor):
         return Rappor.loss(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Summed(AllOfSeveral):
+    """Answers everything, and states the loss of one answer."""
+
+    def loss(self) -> Fraction:
+        return max(part.loss() for part in self.parts)
+
+
 def test_faulty_protocols_are_noticed() -> None:
+    with pytest.raises(AssertionError, match="exceeds"):
+        check_law(Summed(FEW), range(12), 0)
     with pytest.raises(AssertionError, match="permanent answers exceed"):
         check_permanent(Forgetful(3, 1, 5, ONE // 8, ONE // 4, ONE // 2), items_of(Rappor.published())[:5], 1, draws=1, seed=1)
     with pytest.raises(AssertionError, match="depends on the answer"):
@@ -185,3 +207,7 @@ def test_reports_that_no_device_could_send_are_not_valid() -> None:
     assert told(OneBitMean(4, ONE // 4 * 3), b"\x01", b"\x02") == [True, False]
     assert told(HybridMean.fitted(4, Fraction(1, 2)), b"\x04", b"\x05", b"\x06", b"\x07") == [False, True, True, False]
     assert told(HadamardCountMean(3, 8, ONE // 4 * 3), b"\x2f", b"\x30") == [True, False]
+    both = (Direct.fitted(3, ONCE), Unary.fitted(9, ONCE))
+    rows = (b"\0\2\0", b"\0\3\0", b"\0\2\1", b"\1\xff\1", b"\1\0\2", b"\2\0\0")
+    assert told(OneOfSeveral(both), *rows) == [True, False, False, True, False, False]
+    assert told(AllOfSeveral(both), b"\2\xff\1", b"\3\0\0", b"\0\0\2") == [True, False, False]

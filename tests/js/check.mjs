@@ -92,7 +92,7 @@ for (const told of vectors.memos) {
 
 for (const told of vectors.payloads) {
   const stream = streamOf(told.stream);
-  const code = /count_mean|rappor/.test(told.protocol.name) ? BigInt(told.code) : Number(told.code);
+  const code = /count_mean|rappor|several/.test(told.protocol.name) ? BigInt(told.code) : Number(told.code);
   const sent = local.randomized(told.protocol, code, new local.Coins(stream.raw), BigInt(told.seed));
   sameBytes(sent, told, `${JSON.stringify(told.protocol)} ${told.code}`);
   same(stream.read(), told.read, `${told.protocol.name} read`);
@@ -122,7 +122,15 @@ for (const told of vectors.reports) {
 for (const wrong of ["perhaps", "", "\ud800", 3, null]) {
   same(await codeOfRefusal(() => local.codeOf(specs.direct, wrong)), "not_an_option", "no option");
 }
+for (const [wrong, code] of [["yes", "no_such_question"], [null, "no_such_question"], [{ smokes: "no", hops: "no" }, "no_such_question"], [{ town: "c" }, "unanswered"], [{ smokes: "x" }, "not_an_option"]]) {
+  same(await codeOfRefusal(() => local.codeOf(specs.one_of_several, wrong)), code, `no answers ${JSON.stringify(wrong)}`);
+}
+same(client_text(specs.all_of_several, "de").includes("- Rauchst du?"), true, "every question is read");
 same(await codeOfRefusal(() => local.codeOf(specs.texts, "a\udfff")), "not_an_option", "half a character");
+
+function client_text(spec, language) {
+  return new local.Client(storageOf({})).consentText(spec, language);
+}
 
 // Lives: the ledger after each event is Python's, and is stored before any coin is flipped
 

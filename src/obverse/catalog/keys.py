@@ -71,7 +71,7 @@ class Section:
 class Named:
     """A table whose keys are names that the owner chooses."""
 
-    what: Literal["table", "column", "analyst", "purpose", "survey", "language", "option"]
+    what: Literal["table", "column", "analyst", "purpose", "survey", "question", "language", "option"]
     each: Shape
 
 
@@ -185,16 +185,22 @@ TABLE = Section(
         Key("columns", Named("column", COLUMN), "The columns that questions may use."),
     )
 )
+QUESTION = (
+    Key("question", Texts(), "What people are asked, or what is measured.", required=True),
+    Key("options", TextList(), "The answers that may be given."),
+    Key("labels", Named("language", Named("option", Text())), "For each language, how an option is shown."),
+    Key("none", Text(), "The option for no answer; reports beyond the budget say it, randomized like any other."),
+    Key("bounds", Pair(), "Numbers: the smallest and the largest; others are clamped. The mean is estimated."),
+    Key("step", POSITIVE, "Numbers: the distance of two that are told apart; a hundredth of the range unless told."),
+    Key("protocol", Text(), "How a device randomizes: auto unless told, which chooses for the planned number of people."),
+)
 SURVEY = Section(
     (
-        Key("question", Texts(), "What people are asked, or what is measured.", required=True),
-        Key("options", TextList(), "The answers that may be given."),
-        Key("labels", Named("language", Named("option", Text())), "For each language, how an option is shown."),
-        Key("none", Text(), "The option for no answer; reports beyond the budget say it, randomized like any other."),
-        Key("bounds", Pair(), "Numbers: the smallest and the largest; others are clamped. The mean is estimated."),
-        Key("step", POSITIVE, "Numbers: the distance of two that are told apart; a hundredth of the range unless told."),
+        *QUESTION,
         Key("text", Flag(), "true: any text may be the answer; which are frequent is found from candidates, or without."),
-        Key("protocol", Text(), "How a device randomizes: auto unless told, which chooses for the planned number of people."),
+        Key("questions", Named("question", Section(QUESTION)), "Several questions: each with its options or bounds."),
+        Key("split", Text(("one", "budget")), "Several questions: one of them is answered in each report, by chance; or all, "
+            "each at its part of epsilon. one unless told."),
         Key("epsilon", EPSILON, "The loss of one report.", required=True),
         Key("permanent", EPSILON, "Protocols that remember: the loss of any number of reports of one and the same answer."),
         Key("people", Whole(10**12), "How many are expected to answer; 1000 unless told. auto and plans go by it."),
@@ -206,7 +212,7 @@ SURVEY = Section(
         Key("purpose", Texts(), "What the answers are used for.", required=True),
         Key("consent", Texts(), "What people agree to before anything is sent.", required=True),
     )
-)
+)  # fmt: skip
 ROOT = Section(
     (
         Key("project", PROJECT, "The project.", required=True),

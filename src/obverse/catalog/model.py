@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Literal
@@ -15,6 +15,7 @@ from obverse.core.types import Type
 from obverse.core.units import KeyPath, Neighbours, PrivacyUnit
 
 Accounting = Literal["pure", "zcdp"]
+Split = Literal["one", "budget"]
 Texts = Mapping[str, str]  # by language; "und" where none was named
 
 
@@ -121,6 +122,20 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """One of a survey's several questions: options, or numbers within bounds."""
+
+    name: str
+    question: Texts
+    options: tuple[str, ...]
+    labels: Mapping[str, Mapping[str, str]]
+    none: str | None
+    bounds: tuple[Fraction, Fraction] | None
+    step: Fraction | None
+    protocol: str
+
+
+@dataclass(frozen=True, slots=True)
 class Survey:
     """What is asked of people who randomize their own answers: options, or numbers within bounds, or any text."""
 
@@ -142,6 +157,26 @@ class Survey:
     retention_days: int
     purpose: Texts
     consent: Texts
+    split: Split | None = None  # how several questions share a report
+    questions: tuple[Question, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Survey, ...]:
+        """A survey of each question, at the epsilon and of the people that it really has."""
+        count = max(len(self.questions), 1)
+        epsilon, people = self.epsilon, self.people
+        if self.split == "budget":
+            epsilon = epsilon / count
+        else:
+            people = max(people // count, 1)
+        return tuple(
+            replace(
+                self, name=one.name, question=one.question, options=one.options, labels=one.labels, none=one.none,
+                bounds=one.bounds, step=one.step, protocol=one.protocol, epsilon=epsilon, people=people, split=None,
+                questions=(),
+            )
+            for one in self.questions
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from obverse.catalog.locate import Document, KeyParts
 from obverse.core.errors import CatalogError, Refused
 
 NAME_MAX = 128
+BARRED = {"column": ("", ""), "question": (".=", ", without a dot or =")}
 LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 READ_NUMBER = {"epsilon": parameters.epsilon, "delta": parameters.delta, "positive": parameters.positive}
 
@@ -98,8 +99,8 @@ def _named(raw: object, named: k.Named, path: KeyParts, document: Document) -> I
     if not raw and named.what == "table":
         yield document.error("missing_key", path, "no table is declared", fix="Add a [tables.NAME].")
     for name, value in raw.items():
-        if not name or len(name) > NAME_MAX or not name.isprintable() or ("." in name and named.what != "column"):
-            without = "" if named.what == "column" else ", without a dot"
+        barred, without = BARRED.get(named.what, (".", ", without a dot"))
+        if not name or len(name) > NAME_MAX or not name.isprintable() or any(sign in name for sign in barred):
             message = f"not a name for a {named.what}"
             fix = f"Write 1 to {NAME_MAX} printable characters{without}."
             yield document.error("bad_name", (*path, name), message, fix=fix)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from obverse.catalog.locate import Document, KeyParts
-from obverse.catalog.model import Survey, Texts
+from obverse.catalog.model import Question, Survey, Texts
 from obverse.core.errors import Refused
 from obverse.core.numbers import exact
 
@@ -20,20 +20,20 @@ NO_LANGUAGE = "und"
 def survey(name: str, raw: dict[str, Any], document: Document) -> Survey:
     path = ("surveys", name)
     epsilon, reports = exact(raw["epsilon"]), raw.get("reports", 1)
-    options = _options(raw, path, document)
-    bounds = _bounds(raw, path, document)
-    if (bool(options), bounds is not None, bool(raw.get("text"))).count(True) != 1:
-        fix = 'Add options = ["no", "yes"], or bounds = [0, 24], or text = true.'
+    asked = _question(name, raw, path, document)
+    questions = _questions(raw, path, document)
+    if (bool(asked.options), asked.bounds is not None, bool(raw.get("text")), bool(questions)).count(True) != 1:
+        fix = 'Add options = ["no", "yes"], or bounds = [0, 24], or text = true, or several [surveys.NAME.questions.NAME].'
         raise document.error("missing_key", (*path, "options"), "a survey asks for one of options, numbers or texts", fix=fix)
     return Survey(
         name=name,
-        question=texts(raw["question"]),
-        options=options,
-        labels=_labels(raw, options, path, document),
-        none=_none(raw, options, path, document),
-        bounds=bounds,
-        step=_step(raw, bounds, path, document),
-        protocol=raw.get("protocol", "auto"),
+        question=asked.question,
+        options=asked.options,
+        labels=asked.labels,
+        none=asked.none,
+        bounds=asked.bounds,
+        step=asked.step,
+        protocol=asked.protocol,
         epsilon=epsilon,
         permanent=exact(raw["permanent"]) if "permanent" in raw else None,
         people=raw.get("people", PEOPLE),
@@ -44,7 +44,38 @@ def survey(name: str, raw: dict[str, Any], document: Document) -> Survey:
         retention_days=raw["retention_days"],
         purpose=texts(raw["purpose"]),
         consent=texts(raw["consent"]),
+        split=raw.get("split", "one") if questions else None,
+        questions=questions,
     )
+
+
+def _question(name: str, raw: dict[str, Any], path: KeyParts, document: Document) -> Question:
+    options, bounds = _options(raw, path, document), _bounds(raw, path, document)
+    return Question(
+        name=name,
+        question=texts(raw["question"]),
+        options=options,
+        labels=_labels(raw, options, path, document),
+        none=_none(raw, options, path, document),
+        bounds=bounds,
+        step=_step(raw, bounds, path, document),
+        protocol=raw.get("protocol", "auto"),
+    )
+
+
+def _questions(raw: dict[str, Any], path: KeyParts, document: Document) -> tuple[Question, ...]:
+    """Several questions of one survey; what belongs to each of them stands nowhere else."""
+    asked = raw.get("questions", {})
+    for key in ("protocol", "permanent") if asked else ("split",):
+        if key in raw:
+            message = f"{key} does not go with several questions" if asked else "a split takes several questions"
+            raise document.error("conflict", (*path, key), message, fix=f"Remove {key!r}, or the [surveys.NAME.questions].")
+    found = tuple(_question(name, one, (*path, "questions", name), document) for name, one in asked.items())
+    for one in found:
+        if bool(one.options) == (one.bounds is not None):
+            fix, where = 'Add options = ["no", "yes"], or bounds = [0, 24].', (*path, "questions", one.name, "options")
+            raise document.error("missing_key", where, "a question asks for one of options or numbers", fix=fix)
+    return found
 
 
 def texts(raw: str | dict[str, str]) -> Texts:

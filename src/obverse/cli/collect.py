@@ -12,6 +12,7 @@ from obverse.cli.device import answer, consent, withdraw
 from obverse.cli.estimated import print_estimate
 from obverse.cli.failures import VerbGroup
 from obverse.cli.options import print_json, with_json, with_project
+from obverse.cli.questions import print_estimates, print_plan
 from obverse.cli.terminal import Heading, print_fact, print_table
 
 
@@ -68,6 +69,9 @@ def plan(name: str, share: float, people: int | None, as_json: bool, project: Pa
     from obverse.session.surveys import spec_in
 
     found, choice = spec_in(project, name)
+    if found.parts:
+        print_plan(found, people or found.survey.people, share, as_json)
+        return
     foreseen, needed = foresee(found, people or found.survey.people), people_needed(found, share)
     if as_json:
         told = {field: getattr(foreseen, field) for field in foreseen.__slots__}
@@ -92,11 +96,15 @@ def plan(name: str, share: float, people: int | None, as_json: bool, project: Pa
 def simulate(name: str, shares: tuple[str, ...], people: int | None, as_json: bool, project: Path) -> None:
     """Play the survey with made-up people: what would be estimated, beside the truth. Costs nothing, protects nobody."""
     from obverse.local.estimate import estimate as estimated
+    from obverse.local.questions import estimates
     from obverse.local.simulate import played
     from obverse.session.surveys import spec_in
 
     found, _ = spec_in(project, name)
     held = played(found, shares, people or found.survey.people)
+    if found.parts:
+        print_estimates(estimates(found, held.tally), as_json, held.truth)
+        return
     result = estimated(found, held.tally)
     if as_json:
         print_json({**result.as_json(), "truth": held.truth})
@@ -188,9 +196,18 @@ def estimate(
 ) -> None:
     """Shares of the answers, unbiased, with intervals, tests and the worst that liars could do."""
     from obverse.local.estimate import estimate as estimated
+    from obverse.local.questions import estimates
     from obverse.session.surveys import collection_in
 
     collection = collection_in(project, name)
+    if collection.spec.parts:
+        several = estimates(
+            collection.spec, collection.tally(), level=confidence, simultaneous=simultaneous, malice=malicious
+        )
+        if plot is not None:
+            several.plot().save(str(plot))
+        print_estimates(several, as_json)
+        return
     named = [line.strip() for line in items or () if line.strip()]
     found = estimated(
         collection.spec,

@@ -13,7 +13,7 @@ from obverse.cli.options import F, print_json, with_json, with_project
 from obverse.cli.terminal import print_fact, shown_lines
 
 if TYPE_CHECKING:
-    from obverse.local.spec import Spec
+    from obverse.local.spec import Answers, Spec
     from obverse.session.device import Device
 
 
@@ -69,7 +69,7 @@ def withdraw(
 
 @click.command(cls=Verb)
 @click.argument("name")
-@click.argument("given", metavar="ANSWER")
+@click.argument("given", metavar="ANSWER...", nargs=-1, required=True)
 @click.option("--token", required=True, metavar="HEX", help="A token of this survey: one report.")
 @click.option("--epoch", type=click.IntRange(0, 65535), default=0, show_default=True, help="The epoch that is collected.")
 @click.option("--consent", "agrees", is_flag=True, help="Print the consent text and agree to it.")
@@ -78,7 +78,7 @@ def withdraw(
 @with_project
 def answer(
     name: str,
-    given: str,
+    given: tuple[str, ...],
     token: str,
     epoch: int,
     agrees: bool,
@@ -88,7 +88,10 @@ def answer(
     as_json: bool,
     project: Path,
 ) -> None:
-    """Randomize an answer; prints the token and the report in hexadecimal, as `collect add` takes them."""
+    """Randomize an answer, or QUESTION=ANSWER for each of several questions.
+
+    Prints the token and the report in hexadecimal, as `collect add` takes them.
+    """
     from obverse.local.client import sent_words
 
     spec, device = _opened(project, name, sent, folder)
@@ -97,7 +100,7 @@ def answer(
         click.echo(shown_lines(device.consent_text(spec, language)), err=True)
         if agrees or click.confirm("Do you agree?", default=False, err=True):
             device.consent(spec)
-    made = device.report(spec, given, token=spent, epoch=epoch)
+    made = device.report(spec, _answers(spec, given), token=spent, epoch=epoch)
     if as_json:
         print_json({"version": 1, "survey": spec.id, "token": token, "report": made.hex(), "sent": sent_words(spec, made)})
         return
@@ -115,6 +118,18 @@ def _opened(project: Path, name: str, sent: BinaryIO | None, folder: Path | None
     if spec.survey.name != name:
         raise click.UsageError(f"this is the specification of {spec.survey.name!r}.")
     return spec, Device(folder or default_home() / "device")
+
+
+def _answers(spec: Spec, given: tuple[str, ...]) -> Answers:
+    """One answer, or those to several questions by their names."""
+    if not spec.parts:
+        if len(given) > 1:
+            raise click.UsageError("this survey takes one answer; put it in quotes if it has blanks.")
+        return given[0]
+    found = {name: answer for name, _, answer in (text.partition("=") for text in given)}
+    if len(found) < len(given):
+        raise click.UsageError("a question is answered twice.")
+    return found
 
 
 def _on_terminal() -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from obverse.catalog.surveys import NO_LANGUAGE
 from obverse.core.numbers import plain, several
-from obverse.local.protocols import Direct, LastingProtocol
+from obverse.local.protocols import Direct, LastingProtocol, OneOfSeveral
 from obverse.local.spec import Spec
 
 
@@ -35,6 +35,7 @@ def card_json(spec: Spec) -> dict[str, Any]:
         "retention_days": asked.retention_days,
         "odds": list(odds_words(spec)),
         "belief": belief_words(asked.lifetime),
+        **several_json(spec),
     }
 
 
@@ -50,6 +51,7 @@ def card_text(spec: Spec, language: str = NO_LANGUAGE) -> str:
         f"Purpose: {in_language(asked.purpose, language)}",
         f"Your answer is randomized on your own device, by {spec.protocol.name}; {told['sent_bytes']} bytes are sent.",
         *told["odds"],
+        *(f"- {in_language(one.survey.question, language)} {' '.join(odds_words(one))}" for one in spec.parts),
         f"Loss (epsilon): {losses['report']} per report, {losses['day']} per day, {losses['lifetime']} in a lifetime.{lasting}"
         f" {told['belief']}",
         f"At most {several(asked.per_day, 'report')} a day and {several(asked.reports, 'report')} in all;"
@@ -70,6 +72,8 @@ def in_language(texts: Any, language: str) -> str:
 def odds_words(spec: Spec) -> tuple[str, ...]:
     """The odds of a report in people out of a hundred, where options are few enough to say it."""
     protocol, options = spec.protocol, spec.survey.options
+    if spec.parts:
+        return (several_words(spec),)
     if isinstance(protocol, Direct):
         kept, other = _hundred(protocol.own), _hundred(protocol.other)
         if protocol.size > 2:
@@ -78,6 +82,29 @@ def odds_words(spec: Spec) -> tuple[str, ...]:
         return (f"If your answer is {high}, {kept} of 100 people like you send {high}; if it is {low}, {other} do.",)
     ratio = plain(Fraction(math.exp(float(protocol.loss()))).limit_denominator(1000), 3)
     return (f"Whatever is sent, any two answers could have sent it: the one at most {ratio} times as likely as the other.",)
+
+
+def several_json(spec: Spec) -> dict[str, Any]:
+    """Of several questions, what each one is, and what its part of a report loses."""
+    if not spec.parts:
+        return {}
+    each = [
+        {
+            "name": part.survey.name,
+            "question": dict(part.survey.question),
+            "protocol": part.protocol.name,
+            "epsilon": plain(part.loss),
+            "odds": list(odds_words(part)),
+        }
+        for part in spec.parts
+    ]
+    return {"split": spec.survey.split, "questions": each}
+
+
+def several_words(spec: Spec) -> str:
+    if isinstance(spec.protocol, OneOfSeveral):
+        return f"One of {len(spec.parts)} questions is answered, which chance picks; nothing of the other answers is sent."
+    return f"All of {len(spec.parts)} questions are answered, and their losses add up to that of the report."
 
 
 def belief_words(epsilon: Fraction) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import cast
 
 from obverse.catalog.model import Survey
+from obverse.core.errors import Refused
 from obverse.core.numbers import several
 from obverse.local.makers import ITEMS_MAX, MOST_ITEMS, OF_NUMBERS, made, size_of
-from obverse.local.protocols import Hadamard, LocalProtocol
+from obverse.local.protocols import AllOfSeveral, Hadamard, LocalProtocol, OneOfSeveral
 from obverse.local.protocols.base import MeanProtocol
+from obverse.local.protocols.several import PARTS_MAX, SIZE_MAX, Part, fits_within
 
 BYTES_MAX = 512  # of one report; a device sends this without noticing
 HASHES_MAX = 10**11  # that a server computes for one survey
@@ -29,7 +32,9 @@ class Choice:
 
 
 def chosen(survey: Survey) -> Choice:
-    """The protocol that a survey names, or the best one."""
+    """The protocol that a survey names, or the best one; for several questions, one for each of them."""
+    if survey.questions:
+        return _each(survey)
     if survey.protocol != "auto":
         protocol = made(survey, survey.protocol)
         return Choice(protocol, deviation(protocol, survey.people), f"{survey.protocol}, as declared.")
@@ -42,6 +47,27 @@ def chosen(survey: Survey) -> Choice:
         return Choice(protocol, deviation(protocol, survey.people), f"{name}: {why}.")
     names = LASTING if survey.permanent is not None else ONCE
     return _best(survey, names, "a rare answer's share is off by {:.3g}")
+
+
+def _each(survey: Survey) -> Choice:
+    """For each question the best protocol at the epsilon and for the people that it really has; the largest error of all."""
+    asked = survey.parts
+    if len(asked) > PARTS_MAX or math.prod(size_of(one) for one in asked) > SIZE_MAX:
+        fix = "Ask fewer questions in one survey."
+        raise Refused("too_many_answers", "all answers of a person are more than 64 bits.", fix=fix)
+    choices = [chosen(one) for one in asked]
+    for one, choice in zip(asked, choices):
+        if not fits_within(choice.protocol):
+            raise Refused(
+                "bad_parameter",
+                f"{choice.protocol.name} cannot answer {one.name}, which is one of several questions.",
+                why="what is sent for texts, and permanent answers, take a survey of their own.",
+                fix="Name another protocol, or auto.",
+            )
+    parts = cast("tuple[Part, ...]", tuple(choice.protocol for choice in choices))
+    protocol = AllOfSeveral(parts) if survey.split == "budget" else OneOfSeveral(parts)
+    why = " ".join(f"{one.name}: {choice.why}" for one, choice in zip(asked, choices))
+    return Choice(protocol, max(choice.deviation for choice in choices), why)
 
 
 def _best(survey: Survey, names: tuple[str, ...], told: str) -> Choice:

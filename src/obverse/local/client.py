@@ -25,14 +25,13 @@ from typing import Literal, get_args
 
 from obverse.catalog.surveys import NO_LANGUAGE
 from obverse.core.errors import Refused, invariant
-from obverse.core.numbers import exact
 from obverse.core.rng import Rng
 from obverse.local.card import card_text, in_language
 from obverse.local.coins import Coins
 from obverse.local.hashing import WORD
 from obverse.local.memo import Memo
-from obverse.local.protocols import Direct
-from obverse.local.spec import Answer, Spec
+from obverse.local.protocols import Direct, OneOfSeveral, Several
+from obverse.local.spec import Answers, Spec, number
 from obverse.local.wire import HEAD_BYTES
 
 Consent = Literal["unasked", "given", "declined", "withdrawn"]
@@ -85,10 +84,14 @@ def withdrawn(spec: Spec, record: Record) -> Record:
     return replace(_forgotten(spec, record), consent="withdrawn")
 
 
-def marked(spec: Spec, answer: Answer, memo: Memo) -> Mark:
+def marked(spec: Spec, answer: Answers, memo: Memo) -> Mark:
     """The mark of the permanent answer; also refuses what is no answer, before anything is charged."""
+    if spec.parts:
+        for part, each in zip(spec.parts, spec.answers(answer)):
+            marked(part, each, memo)
+        return None
     if spec.grid is not None:
-        exact(answer)  # is a number
+        number(answer)
         return None
     code = spec.code(answer)
     return None if spec.lasting is None else memo.mark(spec.lasting.label(code, memo.seed()))
@@ -115,7 +118,7 @@ def next_step(spec: Spec, record: Record, mark: Mark, today: int) -> Step:
     return Step(replace(counted, spent=spent, marks=marks), tells=True)
 
 
-def made(spec: Spec, step: Step, answer: Answer, *, token: bytes, epoch: int, coins: Coins, memo: Memo) -> bytes:
+def made(spec: Spec, step: Step, answer: Answers, *, token: bytes, epoch: int, coins: Coins, memo: Memo) -> bytes:
     """The report, framed. Both kinds are prepared alike and are of one length, so that it does not show which one left."""
     protocol = spec.lasting
     if protocol is not None:
@@ -148,6 +151,10 @@ def sent_words(spec: Spec, report: bytes) -> str:
     """What left the device, for its owner."""
     payload = report[HEAD_BYTES:]
     told = f"{len(report)} bytes: the survey, the epoch, and {len(payload)} of a randomized answer"
+    if isinstance(spec.protocol, OneOfSeveral):
+        return f"{told} to one of {len(spec.parts)} questions, which the token picked: {spec.parts[payload[0]].survey.name}"
+    if spec.parts:
+        return f"{told} to each of {len(spec.parts)} questions"
     if isinstance(spec.protocol, Direct) and spec.survey.options:
         told += f", {spec.survey.options[int.from_bytes(payload, 'little')]!r}, by coins that may have changed it"
     return told
@@ -176,8 +183,10 @@ def _forgotten(spec: Spec, record: Record) -> Record:
 
 
 def _any_item(spec: Spec, coins: Coins) -> int:
-    """An item that no answer moves: the one for no answer, else a uniform one. A text is a uniform key."""
+    """An item that no answer moves: the one for no answer, else a uniform one; to each question. A text is a uniform key."""
     asked = spec.survey
+    if isinstance(spec.protocol, Several):
+        return spec.protocol.code([_any_item(part, coins) for part in spec.parts])
     if asked.none is not None:
         return spec.code(asked.none)
     if asked.options:

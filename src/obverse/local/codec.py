@@ -12,12 +12,17 @@ _BY_NAME = {kind.name: kind for kind in PROTOCOLS}
 
 
 def protocol_json(protocol: LocalProtocol) -> dict[str, Any]:
-    """The name and every field; a protocol within a protocol likewise."""
+    """The name and every field; protocols within a protocol likewise."""
     told: dict[str, Any] = {"name": protocol.name}
     for field in fields(protocol):  # type: ignore[arg-type]
-        value = getattr(protocol, field.name)
-        told[field.name] = value if isinstance(value, int) else protocol_json(value)
+        told[field.name] = _written(getattr(protocol, field.name))
     return told
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_written(each) for each in value]
+    return value if isinstance(value, int) else protocol_json(value)
 
 
 def protocol_of(told: Any) -> LocalProtocol:
@@ -27,8 +32,7 @@ def protocol_of(told: Any) -> LocalProtocol:
         names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
         if told.keys() != names | {"name"}:
             raise KeyError
-        given = {name: protocol_of(told[name]) if isinstance(told[name], dict) else _whole(told[name]) for name in names}
-        return kind(**given)
+        return kind(**{name: _read(told[name]) for name in names})
     except (KeyError, TypeError, AttributeError, ValueError, InvariantBroken):
         raise Refused(
             "bad_spec",
@@ -37,7 +41,11 @@ def protocol_of(told: Any) -> LocalProtocol:
         ) from None
 
 
-def _whole(value: Any) -> int:
+def _read(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(protocol_of(each) for each in value)
+    if isinstance(value, dict):
+        return protocol_of(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError
     return value

@@ -17,6 +17,7 @@ from obverse.local.beyond import pull, scheduled_share
 from obverse.local.decode import decode
 from obverse.local.grid import Grid
 from obverse.local.protocols import Rappor
+from obverse.local.protocols.several import sampled
 from obverse.local.spec import Spec
 from obverse.local.tally import Tally
 
@@ -114,9 +115,13 @@ def estimate(
     malice: float = MALICE,
     beyond: float | None = None,
     regress: bool = False,
+    among: int = 0,
 ) -> Estimate:
-    """Shares of the options, or of these items, among all reports. `beyond`: the share of reports that tell nothing, if other
-    than by the schedule. `regress`: RAPPOR, which of the items explain the reports."""
+    """Shares of the options, or of these items, among all reports, or among more of which chance picked these.
+
+    `beyond`: the share of reports that tell nothing, if other than by the schedule. `regress`: RAPPOR, which of the items
+    explain the reports.
+    """
     import numpy as np
 
     enough(spec, tally.n)
@@ -129,7 +134,7 @@ def estimate(
     codes = np.array([spec.code(item) for item in named], dtype=np.uint64)
     if regress:
         return told.regressed(named, codes)
-    found = spec.protocol.estimate(tally.counts, tally.n, codes)
+    found = sampled(spec.protocol.estimate(tally.counts, tally.n, codes), tally.n, max(among, tally.n))
     deviation = np.sqrt(found.variance)
     wide = quantile(level, len(named) if simultaneous else 1)
     tests = corrected(np.array([NormalDist().cdf(-x) for x in found.value / np.maximum(deviation, 1e-300)]))

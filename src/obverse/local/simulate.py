@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from obverse.core.errors import Refused
 from obverse.core.rng import Rng
-from obverse.local.protocols import Direct, Unary
+from obverse.local.protocols import Direct, OneOfSeveral, Unary
 from obverse.local.spec import Spec
 from obverse.local.tally import Tally, empty, tallied
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
 PLAYED_AT_ONCE = 1 << 18
 
@@ -31,26 +32,73 @@ def played(spec: Spec, shares: Sequence[str], people: int) -> Played:
     """So many people with these shares of options: by the exact law where it is known, else report by report."""
     import numpy as np
 
+    generator = np.random.default_rng()
+    if spec.parts:
+        return _played_each(spec, shares, people, generator)
     options = spec.survey.options
     if not options:
         raise Refused("bad_parameter", "only surveys with options are played.", fix="Declare options.")
+    held = generator.multinomial(people, _chances(options, shares)).tolist()
+    truth = {option: n / people for option, n in zip(options, held)}
+    tally, how = _tally(spec, held, generator)
+    return Played(tally, truth, how)
+
+
+def _played_each(spec: Spec, shares: Sequence[str], people: int, generator: np.random.Generator) -> Played:
+    """Several questions, independent of each other, by shares such as smokes=yes=0.2; numbers are spread evenly."""
+    import numpy as np
+
+    named = [(text.partition("=")[0], text.partition("=")[2], text) for text in shares]
+    unknown = [text for name, _, text in named if name not in {part.survey.name for part in spec.parts}]
+    if unknown:
+        fix = "Write --share QUESTION=ANSWER=SHARE."
+        raise Refused("bad_parameter", f"{unknown[0]!r} names no question.", fix=fix)
+    count = len(spec.parts)
+    one = isinstance(spec.protocol, OneOfSeveral)
+    asked = generator.multinomial(people, np.full(count, 1 / count)) if one else np.full(count, people)
+    tallies, truth, how = [], dict[str, float](), ""
+    for part, n in zip(spec.parts, asked.tolist()):
+        own = [rest for name, rest, _ in named if name == part.survey.name]
+        items = part.survey.options or [""] * (part.grid.size if part.grid is not None else 0)
+        chances = _chances(items, own) if part.grid is None else np.full(len(items), 1 / len(items))
+        held = generator.multinomial(people, chances)
+        if part.grid is None:
+            truth |= {f"{part.survey.name}={item}": int(h) / people for item, h in zip(items, held)}
+        else:
+            along = float(held @ np.linspace(0, 1, len(held))) / people
+            truth[f"{part.survey.name}=mean"] = part.grid.number(along)
+        tally, how = _tally(part, generator.multivariate_hypergeometric(held, n, method="marginals").tolist(), generator)
+        tallies.append(tally)
+    counts = np.concatenate([*(tally.counts.reshape(-1) for tally in tallies), asked.astype(np.int64)])
+    return Played(Tally(spec.digest, people, counts), truth, how)
+
+
+def _chances(options: Sequence[str], shares: Sequence[str]) -> NDArray[np.float64]:
+    """The shares that are wanted; what is left goes evenly to the other options."""
+    import numpy as np
+
     wanted = dict(_share(text, options) for text in shares)
     rest = 1 - sum(wanted.values())
     left = [option for option in options if option not in wanted]
     if rest < -1e-9 or (not left and rest > 1e-9):
         raise Refused("bad_parameter", "the shares do not add up to one.", fix="Give shares that add up to one, or fewer.")
     each = [wanted.get(option, max(rest, 0.0) / max(len(left), 1)) for option in options]
-    generator = np.random.default_rng()
-    held = generator.multinomial(people, np.array(each) / sum(each)).tolist()
-    truth = {option: n / people for option, n in zip(options, held)}
+    return np.array(each) / sum(each)
+
+
+def _tally(spec: Spec, held: Sequence[int], generator: np.random.Generator) -> tuple[Tally, str]:
+    """Of so many people with each item; and how it was made."""
+    import numpy as np
+
     tally = simulated(spec, held, generator)
     if tally is not None:
-        return Played(tally, truth, "the exact law of the counts")
-    total, codes = empty(spec.digest, spec.protocol), np.array(spec.codes(), dtype=np.uint64)
-    for start in range(0, people, PLAYED_AT_ONCE):
-        some = np.repeat(codes, held)[start : start + PLAYED_AT_ONCE]
+        return tally, "the exact law of the counts"
+    codes = np.arange(len(held)) if spec.grid is not None else spec.codes()
+    total, all_ = empty(spec.digest, spec.protocol), np.repeat(np.array(codes, dtype=np.uint64), held)
+    for start in range(0, len(all_), PLAYED_AT_ONCE):
+        some = all_[start : start + PLAYED_AT_ONCE]
         total = total.plus(tallied(spec.digest, spec.protocol, spec.protocol.reports(some, Rng())))
-    return Played(total, truth, "as many reports")
+    return total, "as many reports"
 
 
 def _share(text: str, options: Sequence[str]) -> tuple[str, float]:

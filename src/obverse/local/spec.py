@@ -5,23 +5,25 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeGuard
 
-from obverse.catalog.model import Survey
+from obverse.catalog.model import Question, Survey
 from obverse.core.errors import InvariantBroken, Refused, invariant
 from obverse.core.numbers import exact
 from obverse.local.codec import protocol_json, protocol_of
 from obverse.local.coins import Coins
 from obverse.local.grid import Grid
 from obverse.local.hashing import digest_word, item_key
-from obverse.local.protocols import LastingProtocol, LocalProtocol
+from obverse.local.protocols import LastingProtocol, LocalProtocol, Several
 from obverse.local.wire import ID_BYTES, Frame
 
 VERSION = 1
 Answer = str | int | float | Fraction
+Answers = Answer | Mapping[str, Answer]  # to several questions, by their names
 
 
 @dataclass(frozen=True)
@@ -50,18 +52,23 @@ class Spec:
         }
         if self.permanent is not None:
             told["epsilon"]["permanent"] = _text(self.permanent)
-        if asked.options:
-            told["options"] = list(asked.options)
-            told["labels"] = {language: dict(shown) for language, shown in asked.labels.items()}
-            told["none"] = asked.none
-        elif asked.bounds is not None and asked.step is not None:
-            told["numbers"] = {"low": _text(asked.bounds[0]), "high": _text(asked.bounds[1]), "step": _text(asked.step)}
-        return told
+        if asked.questions:
+            told["split"] = asked.split
+            named = [(one, {"name": one.name, "question": dict(one.question)}) for one in asked.questions]
+            told["questions"] = [names | _asked_json(one) for one, names in named]
+        return told | _asked_json(asked)
 
     @cached_property
     def lasting(self) -> LastingProtocol | None:
         """The protocol, if it is one of permanent answers."""
         return self.protocol if isinstance(self.protocol, LastingProtocol) else None
+
+    @cached_property
+    def parts(self) -> tuple[Spec, ...]:
+        """A specification of each of several questions; none where there is one."""
+        if not isinstance(self.protocol, Several):
+            return ()
+        return tuple(Spec(asked, part) for asked, part in zip(self.survey.parts, self.protocol.parts))
 
     @cached_property
     def loss(self) -> Fraction:
@@ -102,19 +109,42 @@ class Spec:
             return None
         return Grid(*asked.bounds, int((asked.bounds[1] - asked.bounds[0]) / asked.step) + 1)
 
-    def code(self, answer: Answer, coins: Coins | None = None) -> int:
+    def code(self, answer: Answers, coins: Coins | None = None) -> int:
         """What stands for an answer in the protocol; numbers between two places take coins to choose one."""
         asked = self.survey
+        if isinstance(self.protocol, Several):
+            return self.protocol.code([part.code(each, coins) for part, each in zip(self.parts, self.answers(answer))])
         if self.grid is not None:
             invariant(coins is not None, "a number is rounded by coins")
             assert coins is not None
-            return self.grid.place(exact(answer), coins)
+            return self.grid.place(number(answer), coins)
         if not _is_text(answer) or not answer:
             raise Refused("not_an_option", "the answer is a text.", fix="Give a text that is not empty.")
         known = unicodedata.normalize("NFC", answer)
         if asked.options and known not in asked.options:
             raise Refused("not_an_option", "this is not one of the survey's options.", fix="Give one as it is written.")
         return asked.options.index(known) if self.protocol.coded == "index" else item_key(known)
+
+    def answers(self, given: Answers) -> list[Answer]:
+        """The answers to several questions, in their order; the option for no answer stands for one that is not given."""
+        names = {asked.name for asked in self.survey.questions}
+        if not isinstance(given, Mapping) or not names.issuperset(given):
+            raise Refused(
+                "no_such_question",
+                "answers are given by the names of the questions.",
+                fix=f"Answer {', '.join(asked.name for asked in self.survey.questions)}.",
+            )
+        found = {asked.name: given.get(asked.name) for asked in self.survey.questions}
+        found |= {asked.name: asked.none for asked in self.survey.questions if found[asked.name] is None}
+        missing = [name for name, answer in found.items() if answer is None]
+        if missing:
+            raise Refused(
+                "unanswered",
+                f"no answer is given to {', '.join(missing)}.",
+                why="which question a report answers must not depend on which were answered.",
+                fix="Answer every question.",
+            )
+        return [answer for answer in found.values() if answer is not None]
 
     def codes(self) -> list[int]:
         """Those of all options."""
@@ -124,17 +154,10 @@ class Spec:
 def spec_of(told: Any) -> Spec:
     """The specification that was written; it must come to the same bytes again, so nothing in it is passed over."""
     try:
-        numbers = told.get("numbers")
+        asked = _question_of(told, told["protocol"])
         made = Spec(
             Survey(
-                name=told["name"],
-                question=told["question"],
-                options=tuple(told.get("options", ())),
-                labels=told.get("labels", {}),
-                none=told.get("none"),
-                bounds=None if numbers is None else (Fraction(numbers["low"]), Fraction(numbers["high"])),
-                step=None if numbers is None else Fraction(numbers["step"]),
-                protocol=told["protocol"]["name"],
+                **{field.name: getattr(asked, field.name) for field in fields(asked)},
                 epsilon=Fraction(told["epsilon"]["report"]),
                 permanent=Fraction(told["epsilon"]["permanent"]) if "permanent" in told["epsilon"] else None,
                 people=told["people"],
@@ -145,6 +168,8 @@ def spec_of(told: Any) -> Spec:
                 retention_days=told["retention_days"],
                 purpose=told["purpose"],
                 consent=told["consent"],
+                split=told.get("split"),
+                questions=tuple(map(_question_of, told.get("questions", ()), told["protocol"].get("parts", ()))),
             ),
             protocol_of(told["protocol"]),
         )
@@ -153,6 +178,30 @@ def spec_of(told: Any) -> Spec:
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, InvariantBroken):
         raise _not_a_spec() from None
     return made
+
+
+def _question_of(told: Any, protocol: Any) -> Question:
+    numbers = told.get("numbers")
+    return Question(
+        name=told["name"],
+        question=told["question"],
+        options=tuple(told.get("options", ())),
+        labels=told.get("labels", {}),
+        none=told.get("none"),
+        bounds=None if numbers is None else (Fraction(numbers["low"]), Fraction(numbers["high"])),
+        step=None if numbers is None else Fraction(numbers["step"]),
+        protocol=protocol["name"],
+    )
+
+
+def _asked_json(asked: Survey | Question) -> dict[str, Any]:
+    """What may be answered."""
+    if asked.options:
+        labels = {language: dict(shown) for language, shown in asked.labels.items()}
+        return {"options": list(asked.options), "labels": labels, "none": asked.none}
+    if asked.bounds is not None and asked.step is not None:
+        return {"numbers": {"low": _text(asked.bounds[0]), "high": _text(asked.bounds[1]), "step": _text(asked.step)}}
+    return {}
 
 
 def read_spec(document: bytes) -> Spec:
@@ -176,28 +225,59 @@ def _text(number: Fraction) -> str:
     return str(number)
 
 
+def number(answer: Answers) -> Fraction:
+    """The answer to a question for a number."""
+    if isinstance(answer, Mapping):
+        raise Refused("not_an_option", "the answer is a number.", fix="Give a number.")
+    return exact(answer)
+
+
 def _is_text(answer: Any) -> TypeGuard[str]:
     """Whether this is a text of whole characters; halves of a surrogate pair have no bytes."""
     return isinstance(answer, str) and not any("\ud800" <= sign <= "\udfff" for sign in answer)
 
 
 def _sound(told: dict[str, Any], made: Spec) -> bool:
-    """Whether a device could go by it: whole positive limits, texts that are texts, and as many items as the protocol has."""
+    """Whether a device could go by it: whole positive limits, texts that are texts, and answers that the protocol takes."""
     limits = ("reports", "per_day", "people", "minimum", "retention_days")
-    texts = [text for key in ("question", "purpose", "consent") for text in told[key].values()]
-    options, size = made.survey.options, getattr(made.protocol, "size", None)
-    items = len(options) if made.grid is None else made.grid.size
+    asked, names = made.survey, [one.name for one in made.survey.questions]
     return (
         all(type(told[limit]) is int and told[limit] >= 1 for limit in limits)
-        and made.survey.lifetime > 0
-        and all(told[key] for key in ("question", "purpose", "consent"))
-        and all(isinstance(text, str) for text in (told["name"], *texts, *options))
-        and len(set(options)) == len(options)
-        and (made.survey.none is None or made.survey.none in options)
-        and (made.grid is None or made.grid.low + (items - 1) * (made.survey.step or 1) == made.grid.high)
+        and asked.lifetime > 0
+        and all(_are_texts(told[key]) for key in ("purpose", "consent"))
+        and len(set(names)) == len(names)
+        and (_splits(made) if names or isinstance(made.protocol, Several) else asked.split is None)
+        and all(_answerable(one) for one in made.parts or (made,))
+        and isinstance(asked.name, str)
+        and _are_texts(asked.question)
+    )
+
+
+def _splits(made: Spec) -> bool:
+    """Whether questions are several, and the protocol is the one of their split, with a part for each."""
+    asked, protocol = made.survey, made.protocol
+    named = {"one": "one_of_several", "budget": "all_of_several"}.get(str(asked.split))
+    as_many = isinstance(protocol, Several) and len(protocol.parts) == len(asked.questions)
+    return protocol.name == named and as_many and not asked.options and asked.bounds is None
+
+
+def _answerable(made: Spec) -> bool:
+    """Whether one question is sound, and has as many items as its protocol."""
+    asked, size = made.survey, getattr(made.protocol, "size", None)
+    items = len(asked.options) if made.grid is None else made.grid.size
+    return (
+        _are_texts(asked.question)
+        and all(isinstance(text, str) for text in (asked.name, *asked.options))
+        and len(set(asked.options)) == len(asked.options)
+        and (asked.none is None or asked.none in asked.options)
+        and (made.grid is None or made.grid.low + (items - 1) * (asked.step or 1) == made.grid.high)
         and (made.protocol.coded == "key" or size == items)
         and (made.protocol.coded != "place" or made.grid is not None)
     )
+
+
+def _are_texts(told: Any) -> bool:
+    return bool(told) and all(isinstance(text, str) for text in told.values())
 
 
 def _not_a_spec() -> Refused:

@@ -32,7 +32,7 @@ from obverse.local.client import (
 )
 from obverse.local.coins import Coins
 from obverse.local.memo import KEY_BYTES, Memo
-from obverse.local.spec import Answer, Spec
+from obverse.local.spec import Answers, Spec
 from obverse.local.wire import EPOCH_MAX
 
 SHAPE = Shape(
@@ -86,8 +86,8 @@ class Device:
         with self._database.connection() as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log too forgets
 
-    def report(self, spec: Spec, answer: Answer, *, token: bytes, epoch: int = 0, today: date | None = None) -> bytes:
-        """One report, counted and paid for on disk before it is made. Days are those of UTC."""
+    def report(self, spec: Spec, answer: Answers, *, token: bytes, epoch: int = 0, today: date | None = None) -> bytes:
+        """One report, counted and paid for on disk before it is made; answers to several questions by their names."""
         invariant(0 <= epoch <= EPOCH_MAX, "an epoch has two bytes")
         memo = Memo(self._key, spec.digest)
         mark = marked(spec, answer, memo)

@@ -15,6 +15,7 @@ from obverse.local.coins import Coins
 from obverse.local.memo import Memo
 from obverse.local.odds import epsilon_of
 from obverse.local.protocols.base import LastingProtocol, LocalProtocol, MeanProtocol
+from obverse.local.protocols.several import Several
 from obverse.testing.goodness import fits
 from obverse.testing.seeded import SeededRng
 
@@ -178,9 +179,8 @@ def check_estimates(protocol: LocalProtocol, codes: Sequence[int], people: Seque
     What hashes leave is the same in all rounds: it must be small here, and has a test of its own.
     """
     rng = SeededRng(seed)
-    items = np.array(codes, dtype=np.uint64)
-    held = np.repeat(items, people)
-    truth = np.array(people) / sum(people)
+    held = np.repeat(np.array(codes, dtype=np.uint64), people)
+    items, truth = _estimated(protocol, codes, people, held)
     values, variances, floor = [], [], 0.0
     for _ in range(rounds):
         counts = protocol.fold(protocol.reports(held, rng))
@@ -196,6 +196,20 @@ def check_estimates(protocol: LocalProtocol, codes: Sequence[int], people: Seque
     trials = rounds * len(items) / 4  # items of one round hang together
     limit = 2 * math.sqrt(math.log(1e9) / trials) + 2 * math.log(1e9) / trials
     _expect(abs(ratio - 1) < limit + 0.02, f"{protocol.name}: the variance is {ratio:.3f} of what it says (within {limit:.3f})")
+
+
+def _estimated(
+    protocol: LocalProtocol, codes: Sequence[int], people: Sequence[int], held: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+    """What is estimated, and the truth: the items, or those of each of several questions."""
+    if not isinstance(protocol, Several):
+        return np.array(codes, dtype=np.uint64), np.array(people) / sum(people)
+    truth: list[float] = []
+    for place, part in enumerate(protocol.parts):
+        own = protocol.answers(held, place).astype(np.int64)
+        mean = [float(own.mean()) / (part.size - 1)]
+        truth += mean if part.told == "mean" else (np.bincount(own, minlength=part.size) / len(own)).tolist()
+    return np.arange(len(truth), dtype=np.uint64), np.array(truth)
 
 
 def check_means(protocol: MeanProtocol, people: Sequence[int], *, rounds: int, seed: int) -> None:

@@ -40,6 +40,42 @@ def spec_for(options: list[str] | None = None, protocol: str = "direct", epsilon
     return Spec(survey, chosen(survey).protocol)
 
 
+SEVERAL = """
+[surveys.it.questions.smokes]
+question = {{ en = "Do you smoke?", de = "Rauchst du?" }}
+options = ["no", "yes"]
+protocol = "{0}"
+[surveys.it.questions.town]
+question = "Where do you live?"
+options = ["a", "Zu\u0308rich", "c", "nowhere"]
+none = "nowhere"
+protocol = "{1}"
+{2}
+"""
+HOURS = """
+[surveys.it.questions.hours]
+question = "How long do you sleep?"
+bounds = [0, 12]
+step = 3
+"""
+
+
+def several_text(
+    split: str = "one", protocols: tuple[str, str] = ("direct", "unary"), more: str = "", last: str = "", epsilon: str = "1"
+) -> str:
+    """A survey of two questions, and of numbers too where `last` is HOURS."""
+    plain = survey_text(epsilon=epsilon, more=f'split = "{split}"\n{more}')
+    plain = plain.replace('options = ["no", "yes"]\nprotocol = "direct"\n', "")
+    return plain + SEVERAL.format(*protocols, last)
+
+
+def several_spec(
+    split: str = "one", protocols: tuple[str, str] = ("direct", "unary"), more: str = "", last: str = "", epsilon: str = "1"
+) -> Spec:
+    survey = loads(several_text(split, protocols, more, last, epsilon), ".").surveys["it"]
+    return Spec(survey, chosen(survey).protocol)
+
+
 def lasting_spec(protocol: object, lifetime: str = "100") -> Spec:
     return replace(spec_for(LETTERS, more=LONG.format(lifetime)), protocol=protocol)  # type: ignore[arg-type]
 

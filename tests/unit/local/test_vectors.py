@@ -101,6 +101,9 @@ def test_the_check_in_javascript_can_fail(tmp_path: Path) -> None:
         ("{ ...record, marks: {}, ...(over ? { over } : { spent }) }", "{ ...record, marks: {} }"),
         ("permanent[Number(tells)]", "permanent[1]"),
         ("text === canonical(told) &&", ""),
+        ("mix(seed ^ BigInt(place))", "mix(seed)"),
+        ("found.set([place]);", ""),
+        ("SPLITS[split] === protocol.name &&", ""),
     ],
 )
 def test_a_client_with_a_fault_does_not_pass(tmp_path: Path, right: str, wrong: str) -> None:

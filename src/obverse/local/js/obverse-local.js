@@ -434,10 +434,57 @@ const memoisedUnary = {
   },
 };
 
+// Several questions, as in several.py: all answers are one code, the first question's counting least
+
+const several = {
+  coded: "index",
+  fields: ["parts"],
+  sound: (p) =>
+    Array.isArray(p.parts) && whole(p.parts.length, 1, 255) && p.parts.every((part) => isProtocol(part) && fitsWithin(part)) &&
+    p.parts.reduce((size, part) => size * BigInt(part.size), 1n) <= WORD + 1n,
+  /** Each question's answer and seed. */
+  within(p, code, seed) {
+    let left = code;
+    return p.parts.map((part, place) => {
+      const answer = Number(left % BigInt(part.size));
+      left /= BigInt(part.size);
+      return [part, answer, mix(seed ^ BigInt(place))];
+    });
+  },
+};
+
+const fitsWithin = ({ name }) => PROTOCOLS[name].coded === "index" && !PROTOCOLS[name].lasting && !PROTOCOLS[name].within;
+const lengthOf = (part) => PROTOCOLS[part.name].length(part);
+const lossOf = (part) => PROTOCOLS[part.name].loss(part);
+const reportOf = (part, code, coins, seed) => PROTOCOLS[part.name].report(part, code, coins, seed);
+
+const oneOfSeveral = {
+  ...several,
+  length: (p) => 1 + Math.max(...p.parts.map(lengthOf)),
+  loss: (p) => Math.max(...p.parts.map(lossOf)),
+  report(p, code, coins, seed) {
+    const place = Number(((seed >> 32n) * BigInt(p.parts.length)) >> 32n);
+    const [part, answer, own] = several.within(p, code, seed)[place];
+    const found = new Uint8Array(oneOfSeveral.length(p));
+    found.set([place]);
+    found.set(reportOf(part, answer, coins, own), 1);
+    return found;
+  },
+};
+
+const allOfSeveral = {
+  ...several,
+  length: (p) => p.parts.reduce((sum, part) => sum + lengthOf(part), 0),
+  loss: (p) => p.parts.reduce((sum, part) => sum + lossOf(part), 0),
+  report: (p, code, coins, seed) => joined(...several.within(p, code, seed).map(([part, answer, own]) => reportOf(part, answer, coins, own))),
+};
+
 const PROTOCOLS = {
   direct, unary, local_hash: localHash, pooled_hash: pooledHash, hadamard, subset, projective,
   count_mean: countMean, hadamard_count_mean: hadamardCountMean, rappor, loloha, memoised_unary: memoisedUnary,
+  one_of_several: oneOfSeveral, all_of_several: allOfSeveral,
 };
+const SPLITS = { one: "one_of_several", budget: "all_of_several" };
 
 function isProtocol(told, name) {
   const kind = Object.hasOwn(PROTOCOLS, told?.name) ? PROTOCOLS[told.name] : undefined;
@@ -509,34 +556,62 @@ export async function readSpec(bytes) {
   }
   const digest = await sha256(joined(utf8("obverse survey\0"), bytes));
   const kind = PROTOCOLS[told.protocol.name];
-  return Object.freeze({ told, digest, id: hex(digest.subarray(0, ID_BYTES)), kind, protocol: told.protocol });
+  const parts = partsOf(told);
+  return Object.freeze({ told, digest, id: hex(digest.subarray(0, ID_BYTES)), kind, protocol: told.protocol, parts });
+}
+
+/** Of several questions, what each asks and how it is randomized; none where there is one. */
+function partsOf({ questions = [], protocol }) {
+  return questions.map((told, place) => ({ told, protocol: protocol.parts[place], kind: PROTOCOLS[protocol.parts[place].name] }));
+}
+
+const areTexts = (held) => held && Object.keys(held).length && Object.values(held).every((text) => typeof text === "string");
+
+/** Whether one question is sound, and has as many items as its protocol. */
+function answerable({ told, protocol, kind }) {
+  const options = told.options ?? [];
+  const size = kind.size ? kind.size(protocol) : protocol.size;
+  return (
+    typeof told.name === "string" && areTexts(told.question) &&
+    Array.isArray(options) && options.every((option) => typeof option === "string") &&
+    new Set(options).size === options.length &&
+    ((told.none ?? null) === null || options.includes(told.none)) &&
+    !("numbers" in told) &&
+    (kind.coded === "key" || size === options.length)
+  );
+}
+
+/** Whether questions are several, each with its part of the protocol, or there is one. */
+function asksSoundly(told, kind) {
+  if (!("questions" in told)) return !kind.within && !("split" in told) && answerable({ told, kind, protocol: told.protocol });
+  const { questions, protocol, split } = told;
+  return (
+    SPLITS[split] === protocol.name && !("options" in told) && !("numbers" in told) &&
+    Array.isArray(questions) && questions.length === protocol.parts.length &&
+    typeof told.name === "string" && areTexts(told.question) &&
+    new Set(questions.map((one) => one.name)).size === questions.length &&
+    partsOf(told).every(answerable)
+  );
 }
 
 /** Whether a device could go by it. Every epsilon is computed from the integers, and may not be above what is written. */
 function sound(told) {
   if (told.version !== VERSION || !isProtocol(told.protocol)) return false;
   const kind = PROTOCOLS[told.protocol.name];
-  const options = told.options ?? [];
-  const size = kind.size ? kind.size(told.protocol) : told.protocol.size;
-  const texts = (held) => held && Object.keys(held).length && Object.values(held).every((text) => typeof text === "string");
   const atLeast = (text, least) => about(fraction(text)) >= least * (1 - 1e-9) - 1e-12;
   return (
     ["reports", "per_day", "people", "minimum", "retention_days"].every((limit) => whole(told[limit], 1, ONE - 1)) &&
-    typeof told.name === "string" &&
-    [told.question, told.purpose, told.consent].every(texts) &&
-    Array.isArray(options) && options.every((option) => typeof option === "string") &&
-    new Set(options).size === options.length &&
-    ((told.none ?? null) === null || options.includes(told.none)) &&
-    !("numbers" in told) &&
-    (kind.coded === "key" || size === options.length) &&
+    [told.purpose, told.consent].every(areTexts) &&
+    asksSoundly(told, kind) &&
     exceeds(fraction(told.epsilon.lifetime), [0n, 1n]) &&
     atLeast(told.epsilon.report, kind.loss(told.protocol)) &&
     (kind.lasting ? atLeast(told.epsilon.permanent, kind.lasting(told.protocol)) : !("permanent" in told.epsilon))
   );
 }
 
-/** What stands for an answer in the protocol: a place in the list, or a key of 64 bits. */
+/** What stands for an answer in the protocol: a place in the list, or a key of 64 bits; for answers to several questions, one code. */
 export async function codeOf(spec, answer) {
+  if (spec.parts?.length) return joinedCode(spec.parts, await Promise.all(answersOf(spec, answer).map((one, place) => codeOf(spec.parts[place], one))));
   ensure(typeof answer === "string" && answer && !/\p{Surrogate}/u.test(answer), "not_an_option", "the answer is a text.");
   const text = answer.normalize("NFC");
   const options = spec.told.options ?? [];
@@ -545,6 +620,18 @@ export async function codeOf(spec, answer) {
   const key = await itemKey(text);
   return spec.kind.coded === "index" ? place : key;
 }
+
+/** The answers to several questions, in their order; the option for no answer stands for one that is not given. */
+function answersOf({ parts }, given) {
+  const names = parts.map(({ told }) => told.name);
+  const known = given !== null && typeof given === "object" && Object.keys(given).every((name) => names.includes(name));
+  ensure(known, "no_such_question", "answers are given by the names of the questions.");
+  const found = parts.map(({ told }) => (Object.hasOwn(given, told.name) ? given[told.name] : null) ?? told.none ?? null);
+  ensure(found.every((answer) => answer !== null), "unanswered", "every question takes an answer.");
+  return found;
+}
+
+const joinedCode = (parts, codes) => parts.reduceRight((code, { protocol }, place) => code * BigInt(protocol.size) + BigInt(codes[place]), 0n);
 
 /** The seed of the report that this token is for: nobody chooses it. */
 export const seedOf = (spec, token) => digestWord("seed", spec.digest, token);
@@ -615,6 +702,11 @@ export async function made(spec, answer, { tells = true, token, epoch, coins, me
 }
 
 async function anyItem(spec, coins) {
+  if (spec.parts?.length) {
+    const codes = [];
+    for (const part of spec.parts) codes.push(await anyItem(part, coins));
+    return joinedCode(spec.parts, codes);
+  }
   const { none, options = [] } = spec.told;
   if ((none ?? null) !== null) return codeOf(spec, none);
   if (options.length) return codeOf(spec, options[coins.below(options.length)]);
@@ -679,6 +771,7 @@ export class Client {
     return [
       `${told.name}: ${said(told.question)}`,
       `Purpose: ${said(told.purpose)}`,
+      ...(told.questions ?? []).map((one) => `- ${said(one.question)}`),
       `Your answer is randomized on your own device, by ${told.protocol.name}.`,
       `Loss (epsilon): ${each} per report, ${most} in a lifetime.`,
       `At most ${told.per_day} a day and ${told.reports} in all; reports are deleted after ${told.retention_days} days.`,

@@ -14,6 +14,7 @@ from obverse.local.protocols.piecewise_mean import PiecewiseMean
 from obverse.local.protocols.pooled_hash import PooledHash
 from obverse.local.protocols.projective import Projective
 from obverse.local.protocols.rappor import Rappor
+from obverse.local.protocols.several import AllOfSeveral, OneOfSeveral, Several
 from obverse.local.protocols.subset import Subset
 from obverse.local.protocols.unary import Unary
 
@@ -33,10 +34,13 @@ PROTOCOLS: tuple[type[LocalProtocol], ...] = (
     OneBitMean,
     PiecewiseMean,
     HybridMean,
+    OneOfSeveral,
+    AllOfSeveral,
 )
 
 __all__ = [
     "PROTOCOLS",
+    "AllOfSeveral",
     "CountMean",
     "Direct",
     "Estimated",
@@ -49,10 +53,12 @@ __all__ = [
     "Loloha",
     "MemoisedUnary",
     "OneBitMean",
+    "OneOfSeveral",
     "PiecewiseMean",
     "PooledHash",
     "Projective",
     "Rappor",
+    "Several",
     "Subset",
     "Unary",
 ]
