@@ -4,84 +4,38 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from obverse.catalog.model import Question, Survey
 from obverse.catalog.surveys import NO_LANGUAGE
-from obverse.core.numbers import plain, several
-from obverse.local.protocols import Direct, LastingProtocol, OneOfSeveral
-from obverse.local.spec import Spec
+from obverse.core.numbers import plain
+from obverse.local.card_words import ENGLISH, Words, in_language, words_in
+from obverse.local.protocols import Direct, LastingProtocol, LocalProtocol, OneOfSeveral, Several
+from obverse.local.wire import HEAD_BYTES
+
+if TYPE_CHECKING:
+    from obverse.local.spec import Spec
 
 
 def card_json(spec: Spec) -> dict[str, Any]:
     """The card as data; every figure follows from the specification alone."""
-    asked, loss = spec.survey, spec.protocol.loss()
-    losses = {
-        "report": plain(loss),
-        "day": plain(min(loss * asked.per_day, asked.lifetime)),
-        "lifetime": plain(asked.lifetime),
-    }
-    if isinstance(spec.protocol, LastingProtocol):
-        losses["answer"] = plain(spec.protocol.lasting())
-    return {
+    asked = spec.survey
+    told = {
         "survey": asked.name,
         "id": spec.id,
         "question": dict(asked.question),
         "purpose": dict(asked.purpose),
         "protocol": spec.protocol.name,
         "sent_bytes": spec.frame.length,
-        "epsilon": losses,
+        "epsilon": losses(asked, spec.protocol),
         "reports": asked.reports,
         "per_day": asked.per_day,
         "retention_days": asked.retention_days,
-        "odds": list(odds_words(spec)),
-        "belief": belief_words(asked.lifetime),
-        **several_json(spec),
+        "odds": [odds_words(asked, spec.protocol, ENGLISH, NO_LANGUAGE)],
+        "belief": belief_words(asked.lifetime, ENGLISH),
+        "text": dict(card_texts(asked, spec.protocol)),
     }
-
-
-def card_text(spec: Spec, language: str = NO_LANGUAGE) -> str:
-    """The card for people."""
-    asked, told = spec.survey, card_json(spec)
-    losses = told["epsilon"]
-    lasting = ""
-    if "answer" in losses:
-        lasting = f" However often you send one answer, it costs at most {losses['answer']}; when it changes is not hidden."
-    lines = [
-        f"{asked.name}: {in_language(asked.question, language)}",
-        f"Purpose: {in_language(asked.purpose, language)}",
-        f"Your answer is randomized on your own device, by {spec.protocol.name}; {told['sent_bytes']} bytes are sent.",
-        *told["odds"],
-        *(f"- {in_language(one.survey.question, language)} {' '.join(odds_words(one))}" for one in spec.parts),
-        f"Loss (epsilon): {losses['report']} per report, {losses['day']} per day, {losses['lifetime']} in a lifetime.{lasting}"
-        f" {told['belief']}",
-        f"At most {several(asked.per_day, 'report')} a day and {several(asked.reports, 'report')} in all;"
-        f" reports are deleted after {several(asked.retention_days, 'day')}, and only counts of {asked.minimum} or more stay.",
-        f"Survey id: {spec.id}",
-    ]
-    return "\n".join(lines)
-
-
-def in_language(texts: Any, language: str) -> str:
-    """The text in a language, in the nearest one, or in the first there is."""
-    for wanted in (language, language.split("-")[0], NO_LANGUAGE, "en"):
-        if wanted in texts:
-            return str(texts[wanted])
-    return str(next(iter(texts.values())))
-
-
-def odds_words(spec: Spec) -> tuple[str, ...]:
-    """The odds of a report in people out of a hundred, where options are few enough to say it."""
-    protocol, options = spec.protocol, spec.survey.options
-    if spec.parts:
-        return (several_words(spec),)
-    if isinstance(protocol, Direct):
-        kept, other = _hundred(protocol.own), _hundred(protocol.other)
-        if protocol.size > 2:
-            return (f"Of 100 people with your answer {kept} send it, and {other} send any certain other one.",)
-        low, high = options
-        return (f"If your answer is {high}, {kept} of 100 people like you send {high}; if it is {low}, {other} do.",)
-    ratio = plain(Fraction(math.exp(float(protocol.loss()))).limit_denominator(1000), 3)
-    return (f"Whatever is sent, any two answers could have sent it: the one at most {ratio} times as likely as the other.",)
+    return told | several_json(spec)
 
 
 def several_json(spec: Spec) -> dict[str, Any]:
@@ -94,23 +48,80 @@ def several_json(spec: Spec) -> dict[str, Any]:
             "question": dict(part.survey.question),
             "protocol": part.protocol.name,
             "epsilon": plain(part.loss),
-            "odds": list(odds_words(part)),
+            "odds": [odds_words(part.survey, part.protocol, ENGLISH, NO_LANGUAGE)],
         }
         for part in spec.parts
     ]
     return {"split": spec.survey.split, "questions": each}
 
 
-def several_words(spec: Spec) -> str:
-    if isinstance(spec.protocol, OneOfSeveral):
-        return f"One of {len(spec.parts)} questions is answered, which chance picks; nothing of the other answers is sent."
-    return f"All of {len(spec.parts)} questions are answered, and their losses add up to that of the report."
+def losses(asked: Survey, protocol: LocalProtocol) -> dict[str, str]:
+    """Every epsilon, rounded up."""
+    loss = protocol.loss()
+    found = {"report": loss, "day": min(loss * asked.per_day, asked.lifetime), "lifetime": asked.lifetime}
+    if isinstance(protocol, LastingProtocol):
+        found["answer"] = protocol.lasting()
+    return {name: plain(epsilon) for name, epsilon in found.items()}
 
 
-def belief_words(epsilon: Fraction) -> str:
+def card_text(spec: Spec, language: str = NO_LANGUAGE) -> str:
+    """The card for people, with the id that names all of it."""
+    texts = card_texts(spec.survey, spec.protocol)
+    return f"{in_language(texts, language)}\n[{spec.id}]"
+
+
+def card_texts(asked: Survey, protocol: LocalProtocol) -> dict[str, str]:
+    """The card in each language in which the survey says anything."""
+    said: list[Survey | Question] = [asked, *asked.questions]
+    languages = {*asked.purpose, *asked.consent, *(key for one in said for key in (*one.question, *one.labels))}
+    return {language: _card(asked, protocol, language) for language in sorted(languages)}
+
+
+def _card(asked: Survey, protocol: LocalProtocol, language: str) -> str:
+    words, told = words_in(language), losses(asked, protocol)
+    parts = list(zip(asked.parts, protocol.parts)) if isinstance(protocol, Several) else []
+    lines = [
+        f"{asked.name}: {in_language(asked.question, language)}",
+        words.purpose.format(in_language(asked.purpose, language)),
+        words.sent.format(protocol=protocol.name, bytes=HEAD_BYTES + protocol.length),
+        odds_words(asked, protocol, words, language),
+        *(f"- {in_language(one.question, language)} {odds_words(one, part, words, language)}" for one, part in parts),
+        words.loss.format(**told),
+        *([words.lasting.format(**told)] if "answer" in told else []),
+        belief_words(asked.lifetime, words),
+        words.limits.format(
+            a_day=words.counted(asked.per_day, words.report),
+            in_all=words.counted(asked.reports, words.report),
+            kept=words.counted(asked.retention_days, words.day),
+            minimum=asked.minimum,
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def odds_words(asked: Survey, protocol: LocalProtocol, words: Words, language: str) -> str:
+    """The odds of a report in people out of a hundred, where options are few enough to say it."""
+    if isinstance(protocol, Several):
+        return (words.one_of if isinstance(protocol, OneOfSeveral) else words.all_of).format(n=len(protocol.parts))
+    if isinstance(protocol, Direct):
+        kept, other = _hundred(protocol.own), _hundred(protocol.other)
+        if protocol.size > 2:
+            return words.of_many.format(kept=kept, other=other)
+        low, high = (_label(asked, option, language) for option in asked.options)
+        return words.of_two.format(low=low, high=high, kept=kept, other=other)
+    return words.any_two.format(ratio=plain(Fraction(math.exp(float(protocol.loss()))).limit_denominator(1000), 3))
+
+
+def belief_words(epsilon: Fraction, words: Words) -> str:
     """What somebody who thinks it a fair bet may come to believe at the worst."""
-    most = 1 / (1 + math.exp(-float(epsilon)))
-    return f"Who thought one of two answers of yours as likely as the other may come to believe it with {100 * most:.0f} %."
+    return words.belief.format(most=f"{100 / (1 + math.exp(-float(epsilon))):.0f}")
+
+
+def _label(asked: Survey, option: str, language: str) -> str:
+    for wanted in (language, language.split("-")[0]):
+        if wanted in asked.labels:
+            return asked.labels[wanted][option]
+    return option
 
 
 def _hundred(share: Fraction) -> str:

@@ -26,7 +26,8 @@ from typing import Literal, get_args
 from obverse.catalog.surveys import NO_LANGUAGE
 from obverse.core.errors import Refused, invariant
 from obverse.core.rng import Rng
-from obverse.local.card import card_text, in_language
+from obverse.local.card import card_text
+from obverse.local.card_words import in_language
 from obverse.local.coins import Coins
 from obverse.local.hashing import WORD
 from obverse.local.memo import Memo

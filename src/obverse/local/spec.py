@@ -14,6 +14,7 @@ from typing import Any, TypeGuard
 from obverse.catalog.model import Question, Survey
 from obverse.core.errors import InvariantBroken, Refused, invariant
 from obverse.core.numbers import exact
+from obverse.local.card import card_texts
 from obverse.local.codec import protocol_json, protocol_of
 from obverse.local.coins import Coins
 from obverse.local.grid import Grid
@@ -49,6 +50,7 @@ class Spec:
             "retention_days": asked.retention_days,
             "purpose": dict(asked.purpose),
             "consent": dict(asked.consent),
+            "card": card_texts(asked, self.protocol),
         }
         if self.permanent is not None:
             told["epsilon"]["permanent"] = _text(self.permanent)

@@ -158,7 +158,7 @@ def test_the_consent_text_has_the_card_and_the_words() -> None:
     text = consent_text(spec_for(), "de")
     assert "Rauchst du?" in text
     assert "I agree." in text
-    assert "Loss (epsilon)" in text
+    assert "Verlust (Epsilon)" in text
 
 
 # A year of reports

@@ -199,9 +199,10 @@ def test_beyond_the_lifetime_every_question_gets_an_item_that_no_answer_moves() 
 @pytest.mark.parametrize("split", SPLITS)
 def test_the_card_tells_every_question_and_its_odds(split: str) -> None:
     spec = several_spec(split)
-    told, text = card_json(spec), card_text(spec, "de")
+    told, text = card_json(spec), card_text(spec, "en")
+    assert "- Rauchst du? " in card_text(spec, "de")
     assert [one["name"] for one in told["questions"]] == ["smokes", "town"]
-    assert told["questions"][0]["odds"] == [text.split("- Rauchst du? ")[1].split("\n")[0]]
+    assert told["questions"][0]["odds"] == [text.split("- Do you smoke? ")[1].split("\n")[0]]
     kept = Direct.fitted(2, Fraction(1) if split == "one" else Fraction(1, 2)).own
     assert f"{float(round(1000 * kept)) / 10:g} of 100" in text
     assert "Where do you live?" in text

@@ -117,10 +117,23 @@ def test_the_card_tells_every_epsilon_and_the_odds_in_people() -> None:
     spec = spec_for(protocol="two_coins", epsilon="1.0987", more="per_day = 2\nreports = 30\nlifetime = 9")
     told = card_json(spec)
     assert told["epsilon"] == {"report": "1.09862", "day": "2.19723", "lifetime": "9"}
-    text = card_text(spec, "de-AT")
-    assert "Rauchst du?" in text
+    text = card_text(spec, "en-GB")
+    assert "Do you smoke?" in text
     assert "If your answer is yes, 75 of 100 people like you send yes; if it is no, 25 do." in text
     assert "2 reports a day and 30 reports in all" in text
+
+
+def test_the_card_is_in_the_languages_of_the_survey_and_its_words_are_under_the_id() -> None:
+    spec = spec_for(protocol="two_coins", epsilon="1.0987", more='labels = { de = { no = "nein", yes = "ja" } }')
+    text = card_text(spec, "de-AT")
+    assert "Rauchst du?" in text
+    assert "Ist deine Antwort ja, so senden 75 von 100 Menschen wie du ja; ist sie nein, so tun es 25." in text
+    told = spec.as_json()
+    assert sorted(told["card"]) == ["de", "en", "und"]
+    told["card"]["de"] = told["card"]["de"].replace("1.09862", "0.1")
+    with pytest.raises(Refused) as caught:
+        spec_of(told)
+    assert caught.value.code == "bad_spec"
 
 
 @pytest.mark.parametrize("protocol", [*OF_ITEMS, *OF_TEXTS])

@@ -767,18 +767,7 @@ export class Client {
   /** What a person reads before `consent` is called. */
   consentText({ told, id }, language = "und") {
     const said = (texts) => [language, language.split("-")[0], "und", "en"].map((one) => texts[one]).find(Boolean) ?? Object.values(texts)[0];
-    const [each, most] = [told.epsilon.report, told.epsilon.lifetime].map((text) => about(fraction(text)).toPrecision(3));
-    return [
-      `${told.name}: ${said(told.question)}`,
-      `Purpose: ${said(told.purpose)}`,
-      ...(told.questions ?? []).map((one) => `- ${said(one.question)}`),
-      `Your answer is randomized on your own device, by ${told.protocol.name}.`,
-      `Loss (epsilon): ${each} per report, ${most} in a lifetime.`,
-      `At most ${told.per_day} a day and ${told.reports} in all; reports are deleted after ${told.retention_days} days.`,
-      `Survey id: ${id}`,
-      "",
-      said(told.consent),
-    ].join("\n");
+    return `${said(told.card)}\n[${id}]\n\n${said(told.consent)}`;
   }
 
   consent = (spec) => this.#alone(spec, (record) => ({ ...record, consent: "given" }));
