@@ -202,7 +202,8 @@ def specs() -> dict[str, Spec]:
     plain = asked["direct"]
     asked["rappor"] = replace(plain, protocol=Rappor.published(), survey=replace(plain.survey, lifetime=Fraction(5)))
     asked["loloha"] = replace(plain, protocol=Loloha.fitted(4, Fraction(1)), survey=replace(plain.survey, lifetime=Fraction(3)))
-    asked["memoised_unary"] = replace(plain, protocol=MemoisedUnary.fitted(4, Fraction(1)))
+    roomy = replace(plain.survey, lifetime=Fraction(5))  # a second answer is used once, and paid for when it is forgotten
+    asked["memoised_unary"] = replace(plain, protocol=MemoisedUnary.fitted(4, Fraction(1)), survey=roomy)
     asked["texts"] = replace(plain, protocol=Rappor.published(), survey=replace(plain.survey, options=(), labels={}, none=None))
     asked["labels"] = spec_for(["no", "yes"], more='labels = { "de" = { no = "nein \U0001f600", yes = "ja\\n" } }')
     asked["one_of_several"] = several_spec("one", ("direct", "local_hash"), many.format(2))
