@@ -1,0 +1,83 @@
+"""What an attack found: how often it won, how often it wins where nothing can be known, and one sentence of what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from obverse.attack import binomial
+from obverse.core.errors import invariant
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Wins among trials."""
+
+    wins: int
+    trials: int
+
+    def __post_init__(self) -> None:
+        invariant(0 <= self.wins <= self.trials, "there are at most as many wins as trials")
+
+    @property
+    def value(self) -> float:
+        return self.wins / self.trials if self.trials else 0.0
+
+    def low(self, alpha: float) -> float:
+        """Above the true rate with a chance of at most alpha."""
+        return binomial.lower(self.wins, self.trials, alpha) if self.trials else 0.0
+
+    def high(self, alpha: float) -> float:
+        return binomial.upper(self.wins, self.trials, alpha) if self.trials else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One attack on one target.
+
+    Claim:   a target on which the attack does no better than on its control is blamed with a chance of at most alpha.
+    Proof:   it is blamed where the lower bound of the attack's rate is above the upper bound of the control's; each errs with
+             a chance of at most alpha / 2 (Clopper and Pearson). A chance that is known needs no bound.
+    Assumes: trials are independent.
+    """
+
+    attack: str
+    target: str
+    sentence: str
+    rate: Rate
+    control: Rate | float  # what the same attack wins where it can know nothing: counted, or a known chance
+    alpha: float = ALPHA
+    figures: Mapping[str, Any] = field(default_factory=dict)  # whatever else was measured, by name
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return self.rate.low(self.alpha / 2), self.rate.high(self.alpha / 2)
+
+    @property
+    def chance(self) -> tuple[float, float]:
+        """That of the control, with its bounds."""
+        if isinstance(self.control, float):
+            return self.control, self.control
+        return self.control.low(self.alpha / 2), self.control.high(self.alpha / 2)
+
+    @property
+    def leaks(self) -> bool:
+        """Whether the attack surely does better than its control."""
+        return self.interval[0] > self.chance[1]
+
+    def as_json(self) -> dict[str, Any]:
+        low, high = self.interval
+        control = self.control if isinstance(self.control, float) else self.control.value
+        return {
+            "attack": self.attack,
+            "target": self.target,
+            "leaks": self.leaks,
+            "sentence": self.sentence,
+            "rate": {"wins": self.rate.wins, "trials": self.rate.trials, "value": self.rate.value, "low": low, "high": high},
+            "control": {"value": control, "low": self.chance[0], "high": self.chance[1]},
+            "alpha": self.alpha,
+            "figures": dict(self.figures),
+        }
