@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 import click
 
@@ -158,6 +158,26 @@ def add(name: str, reports: TextIO, as_json: bool, project: Path) -> None:
 
 @collect.command()
 @click.argument("name")
+@click.argument("file", type=click.File("wb"))
+@with_json
+@with_project
+def tally(name: str, file: BinaryIO, as_json: bool, project: Path) -> None:
+    """Save the counts, for another collector of the same survey: `collect estimate --merge` adds them up."""
+    from obverse.local.estimate import enough
+    from obverse.session.surveys import collection_in
+
+    collection = collection_in(project, name)
+    found = collection.tally()
+    enough(collection.spec, found.n)
+    file.write(found.saved())
+    if as_json:
+        print_json({"version": 1, "survey": collection.spec.id, "reports": found.n})
+    else:
+        print_fact("Saved", f"the counts of {found.n:,} reports")
+
+
+@collect.command()
+@click.argument("name")
 @with_json
 @with_project
 def forget(name: str, as_json: bool, project: Path) -> None:
@@ -179,6 +199,7 @@ def forget(name: str, as_json: bool, project: Path) -> None:
 @click.option("--items", type=click.File("r"), help="Texts to estimate, one a line; needed where any text may be sent.")
 @click.option("--beyond", type=click.FloatRange(0, 1), help="Share of reports beyond a lifetime; by the schedule unless told.")
 @click.option("--regress", is_flag=True, help="RAPPOR: find which of the texts explain the reports, and which share none does.")
+@click.option("--merge", type=click.File("rb"), multiple=True, metavar="FILE", help="Counts that another collector saved.")
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it, as .html, .svg or .png.")
 @with_json
 @with_project
@@ -190,6 +211,7 @@ def estimate(
     items: TextIO | None,
     beyond: float | None,
     regress: bool,
+    merge: tuple[BinaryIO, ...],
     plot: Path | None,
     as_json: bool,
     project: Path,
@@ -197,21 +219,23 @@ def estimate(
     """Shares of the answers, unbiased, with intervals, tests and the worst that liars could do."""
     from obverse.local.estimate import estimate as estimated
     from obverse.local.questions import estimates
+    from obverse.local.tally import loaded
     from obverse.session.surveys import collection_in
 
     collection = collection_in(project, name)
-    if collection.spec.parts:
-        several = estimates(
-            collection.spec, collection.tally(), level=confidence, simultaneous=simultaneous, malice=malicious
-        )
+    spec, counted = collection.spec, collection.tally()
+    for file in merge:
+        counted = counted.plus(loaded(spec.digest, spec.protocol, file.read()))
+    if spec.parts:
+        several = estimates(spec, counted, level=confidence, simultaneous=simultaneous, malice=malicious)
         if plot is not None:
             several.plot().save(str(plot))
         print_estimates(several, as_json)
         return
     named = [line.strip() for line in items or () if line.strip()]
     found = estimated(
-        collection.spec,
-        collection.tally(),
+        spec,
+        counted,
         named,
         level=confidence,
         simultaneous=simultaneous,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from obverse.core.errors import Refused
 from obverse.core.rng import Rng
-from obverse.local.protocols import Direct, OneOfSeveral, Unary
+from obverse.local.odds import share
+from obverse.local.protocols import Direct, MemoisedUnary, OneOfSeveral, Unary
 from obverse.local.spec import Spec
 from obverse.local.tally import Tally, empty, tallied
 
@@ -122,8 +123,8 @@ def simulated(spec: Spec, people: Sequence[int], generator: np.random.Generator)
     held = np.array(people, dtype=np.int64)
     n = int(held.sum())
     protocol = spec.protocol
-    if isinstance(protocol, Unary):
-        own, other = protocol.own / 2**53, protocol.other / 2**53
+    if isinstance(protocol, Unary | MemoisedUnary):  # bits are independent coins, for people who send once
+        own, other = (float(share(odds) if isinstance(odds, int) else odds) for odds in (protocol.own, protocol.other))
         counts = generator.binomial(held, own) + generator.binomial(n - held, other)
     elif isinstance(protocol, Direct):  # the truth, or with what is left an item of all, one's own among them
         truthful = generator.binomial(held, float(protocol.own - protocol.other))

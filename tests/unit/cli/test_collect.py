@@ -165,3 +165,15 @@ def test_a_project_of_surveys_alone_tells_their_losses(obverse: Obverse, project
     (project / "obverse.toml").write_text('[project]\nname = "class"\n' + SURVEYS)
     assert "who answers every survey to its end may lose epsilon 14" in obverse("budget").stdout
     assert json.loads(obverse("budget", "--json").stdout)["lines"] == []
+
+
+def test_two_collectors_add_up_their_counts(obverse: Obverse, project: Path, tmp_path: Path) -> None:
+    obverse("collect", "add", "smoking", input=sent(obverse, "smoking", ["yes"] * 25))
+    saved = tmp_path / "counts"
+    assert "25 reports" in obverse("collect", "tally", "smoking", str(saved)).stdout
+    told = json.loads(obverse("collect", "estimate", "smoking", "--merge", str(saved), "--merge", str(saved), "--json").stdout)
+    assert told["reports"] == 75
+    assert "other_survey" in obverse("collect", "estimate", "hours", "--merge", str(saved)).stderr
+    saved.write_bytes(saved.read_bytes()[:-4])
+    assert "not_a_tally" in obverse("collect", "estimate", "smoking", "--merge", str(saved)).stderr
+    assert "too_few_reports" in obverse("collect", "tally", "word", str(tmp_path / "none")).stderr
