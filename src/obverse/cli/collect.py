@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 import click
 
@@ -11,6 +11,7 @@ from obverse.cli.device import answer, consent, withdraw
 from obverse.cli.failures import VerbGroup
 from obverse.cli.options import print_json, with_json, with_project
 from obverse.cli.questions import print_estimates, print_plan
+from obverse.cli.shuffle import fresh_tokens, print_shuffled, shuffle, shuffled_json, shuffler, with_shuffler
 from obverse.cli.terminal import Heading, print_fact, print_table
 
 
@@ -101,7 +102,7 @@ def simulate(name: str, shares: tuple[str, ...], people: int | None, as_json: bo
     found, _ = spec_in(project, name)
     held = played(found, shares, people or found.survey.people)
     if found.parts:
-        print_estimates(estimates(found, held.tally), as_json, held.truth)
+        print_estimates(estimates(found, held.tally), as_json, truth=held.truth)
         return
     result = estimated(found, held.tally)
     if as_json:
@@ -118,13 +119,12 @@ def simulate(name: str, shares: tuple[str, ...], people: int | None, as_json: bo
 @collect.command()
 @click.argument("name")
 @click.option("-n", "number", type=click.IntRange(1, 1_000_000), default=1, show_default=True, help="How many.")
+@with_shuffler
 @with_json
 @with_project
-def tokens(name: str, number: int, as_json: bool, project: Path) -> None:
+def tokens(name: str, number: int, folder: Path | None, as_json: bool, project: Path) -> None:
     """Tokens to hand out, one line each; each allows one report. Which goes to whom is not written down."""
-    from obverse.session.surveys import collection_in
-
-    made = [token.hex() for token in collection_in(project, name).tokens(number)]
+    made = [token.hex() for token in fresh_tokens(project, name, number, folder)]
     if as_json:
         print_json({"version": 1, "tokens": made})
     else:
@@ -133,17 +133,21 @@ def tokens(name: str, number: int, as_json: bool, project: Path) -> None:
 
 @collect.command()
 @click.argument("name")
-@click.argument("reports", type=click.File("r"), default="-")
+@click.argument("reports", type=click.File("rb"), default="-")
 @with_json
 @with_project
-def add(name: str, reports: TextIO, as_json: bool, project: Path) -> None:
-    """Count reports: lines of a token and a report, in hexadecimal, from a file or standard input."""
+def add(name: str, reports: BinaryIO, as_json: bool, project: Path) -> None:
+    """Count reports: lines of a token and a report, in hexadecimal, from a file or standard input; or a shuffler's batch."""
+    from obverse.session.attested import add_batch
     from obverse.session.surveys import collection_in, submitted
 
     collection = collection_in(project, name)
-    came = submitted(reports)
-    rejected = collection.add(came)
-    counted = len(came) - sum(rejected.values())
+    if collection.spec.survey.shuffler is not None:
+        counted, rejected = add_batch(collection, reports.read()), dict[str, int]()
+    else:
+        came = submitted(line.decode(errors="replace") for line in reports)
+        rejected = collection.add(came)
+        counted = len(came) - sum(rejected.values())
     if as_json:
         print_json({"version": 1, "counted": counted, "rejected": rejected})
         return
@@ -157,6 +161,7 @@ def add(name: str, reports: TextIO, as_json: bool, project: Path) -> None:
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Level of the intervals.")
 @click.option("--simultaneous", is_flag=True, help="Widen intervals so that all of them hold at once.")
 @click.option("--malicious", type=click.FloatRange(0, 1), default=0.01, show_default=True, help="Share of crafted reports.")
+@click.option("--delta", type=float, default=1e-8, show_default=True, help="At which a shuffled batch's epsilon is told.")
 @click.option("--items", type=click.File("r"), help="Texts to estimate, one a line; needed where any text may be sent.")
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it, as .html, .svg or .png.")
 @with_json
@@ -166,6 +171,7 @@ def estimate(
     confidence: float,
     simultaneous: bool,
     malicious: float,
+    delta: float,
     items: TextIO | None,
     plot: Path | None,
     as_json: bool,
@@ -174,16 +180,14 @@ def estimate(
     """Shares of the answers, unbiased, with intervals, tests and the worst that liars could do."""
     from obverse.local.estimate import estimate as estimated
     from obverse.local.questions import estimates
+    from obverse.session.attested import shuffling
     from obverse.session.surveys import collection_in
 
     collection = collection_in(project, name)
+    shuffled = shuffling(collection, delta, malicious)
     if collection.spec.parts:
-        several = estimates(
-            collection.spec, collection.tally(), level=confidence, simultaneous=simultaneous, malice=malicious
-        )
-        if plot is not None:
-            several.plot().save(str(plot))
-        print_estimates(several, as_json)
+        several = estimates(collection.spec, collection.tally(), level=confidence, simultaneous=simultaneous, malice=malicious)
+        print_estimates(several, as_json, shuffled=shuffled, plot=plot)
         return
     named = [line.strip() for line in items or () if line.strip()]
     found = estimated(
@@ -192,7 +196,7 @@ def estimate(
     if plot is not None:
         found.plot().save(str(plot))
     if as_json:
-        print_json(found.as_json())
+        print_json(found.as_json() | shuffled_json(shuffled))
         return
     headings = [Heading("answer"), Heading("share", "right"), Heading("interval", "right"), Heading("on the simplex", "right")]
     rows = [
@@ -205,7 +209,8 @@ def estimate(
     print_fact("Noise", f"{kind} at {100 * found.level:g} %; the simplex view adds up to one, and is biased")
     print_fact("Liars", f"{100 * found.malice:g} % of reports, crafted, would move a share by up to {found.worst_shift:.2g}")
     print_fact("Loss", f"epsilon {found.epsilon} for each report, spent by the respondents; estimating costs nothing")
+    print_shuffled(shuffled)
 
 
-for verb in (consent, answer, withdraw):
+for verb in (consent, answer, withdraw, shuffler, shuffle):
     collect.add_command(verb)

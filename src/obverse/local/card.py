@@ -11,6 +11,8 @@ from obverse.core.numbers import plain, several
 from obverse.local.protocols import Direct, LastingProtocol, OneOfSeveral
 from obverse.local.spec import Spec
 
+SHUFFLED_WORDS = "It goes to a shuffler, who hands on many at once in random order, without saying whose they are. Its key: {}"
+
 
 def card_json(spec: Spec) -> dict[str, Any]:
     """The card as data; every figure follows from the specification alone."""
@@ -36,6 +38,7 @@ def card_json(spec: Spec) -> dict[str, Any]:
         "odds": list(odds_words(spec)),
         "belief": belief_words(asked.lifetime),
         **several_json(spec),
+        **({} if asked.shuffler is None else {"shuffler": asked.shuffler}),
     }
 
 
@@ -50,6 +53,7 @@ def card_text(spec: Spec, language: str = NO_LANGUAGE) -> str:
         f"Your answer is randomized on your own device, by {spec.protocol.name}; {told['sent_bytes']} bytes are sent.",
         *told["odds"],
         *(f"- {in_language(one.survey.question, language)} {' '.join(odds_words(one))}" for one in spec.parts),
+        *([] if asked.shuffler is None else [SHUFFLED_WORDS.format(asked.shuffler)]),
         f"Loss (epsilon): {losses['report']} per report, {losses['day']} per day, {losses['lifetime']} in a lifetime.{lasting}"
         f" {told['belief']}",
         f"At most {several(asked.per_day, 'report')} a day and {several(asked.reports, 'report')} in all;"

@@ -17,6 +17,7 @@ from obverse.core.rng import Rng
 from obverse.engines.report_files import read_reports, write_reports
 from obverse.ledger.storage import BUSY_S, Database, Shape
 from obverse.local.accept import Submitted, accept
+from obverse.local.batch import Batch
 from obverse.local.spec import Spec
 from obverse.local.tally import Tally, empty, tallied
 from obverse.local.tokens import Mint
@@ -37,7 +38,7 @@ SHAPE = Shape(
         "CREATE TABLE batch (name TEXT PRIMARY KEY) WITHOUT ROWID",
         "CREATE TABLE rejected (reason TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID",
     ),
-    migrations=(),
+    migrations=(("CREATE TABLE attested (batch BLOB PRIMARY KEY, reports INTEGER NOT NULL) WITHOUT ROWID",),),
     code_missing="ledger_missing",
     code_unwritable="ledger_unwritable",
     code_damaged="ledger_damaged",
@@ -68,10 +69,12 @@ class Collection:
 
     def tokens(self, n: int) -> list[bytes]:
         """Fresh tokens, one report each; who gets which is not written down."""
+        self._sees_reports()
         return [self._mint.issue(self._rng) for _ in range(n)]
 
     def add(self, submitted: Sequence[Submitted]) -> dict[str, int]:
         """Count what may be counted; returns the rejects by reason."""
+        self._sees_reports()
         with self._database.transaction() as connection:
 
             def spent(marks: Sequence[bytes]) -> set[bytes]:
@@ -93,6 +96,19 @@ class Collection:
             )
         return accepted.rejected
 
+    def add_attested(self, batch: Batch) -> None:
+        """Count a batch that a shuffler has attested, once."""
+        with self._database.transaction() as connection:
+            if connection.execute("SELECT 1 FROM attested WHERE batch = ?", (batch.id,)).fetchone():
+                raise Refused("batch_known", "this batch was counted before.", fix="Nothing is left to do.")
+            connection.execute("INSERT INTO batch VALUES (?)", (self._write(batch.payloads),))
+            connection.execute("INSERT INTO attested VALUES (?, ?)", (batch.id, len(batch.payloads)))
+
+    def attested(self) -> list[int]:
+        """How many reports each attested batch has."""
+        with self._database.reading() as connection:
+            return [int(n) for (n,) in connection.execute("SELECT reports FROM attested")]
+
     def tally(self) -> Tally:
         """All that was counted."""
         with self._database.reading() as connection:
@@ -105,6 +121,15 @@ class Collection:
 
     def close(self) -> None:
         self._database.close()
+
+    def _sees_reports(self) -> None:
+        """Where there is a shuffler, nobody else sees whose report is whose."""
+        if self.spec.survey.shuffler is not None:
+            raise Refused(
+                "attested_only",
+                f"survey {self.spec.survey.name} has a shuffler, who hands out tokens and takes reports.",
+                fix="Use --shuffler FOLDER there, and add the batches that it attests.",
+            )
 
     def _sweep(self, counted: Sequence[str]) -> None:
         """Files of batches that a crash kept from being counted; writers hold the same lock, so none is at work."""

@@ -603,6 +603,7 @@ function sound(told) {
     ["reports", "per_day", "people", "minimum", "retention_days"].every((limit) => whole(told[limit], 1, ONE - 1)) &&
     [told.purpose, told.consent].every(areTexts) &&
     asksSoundly(told, kind) &&
+    (!("shuffler" in told) || /^[0-9a-f]{64}$/.test(told.shuffler.key)) &&
     exceeds(fraction(told.epsilon.lifetime), [0n, 1n]) &&
     atLeast(told.epsilon.report, kind.loss(told.protocol)) &&
     (kind.lasting ? atLeast(told.epsilon.permanent, kind.lasting(told.protocol)) : !("permanent" in told.epsilon))
@@ -773,6 +774,7 @@ export class Client {
       `Purpose: ${said(told.purpose)}`,
       ...(told.questions ?? []).map((one) => `- ${said(one.question)}`),
       `Your answer is randomized on your own device, by ${told.protocol.name}.`,
+      ...(told.shuffler ? [`It goes to a shuffler, who hands on many at once in random order. Its key: ${told.shuffler.key}`] : []),
       `Loss (epsilon): ${each} per report, ${most} in a lifetime.`,
       `At most ${told.per_day} a day and ${told.reports} in all; reports are deleted after ${told.retention_days} days.`,
       `Survey id: ${id}`,
