@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from obverse.local.accept import Submitted
 from obverse.local.card import card_json, card_text
 from obverse.local.coins import Coins
 from obverse.local.spec import Spec, read_spec
+from obverse.session import collecting
 from obverse.session.attested import add_batch, shuffling
 from obverse.session.collecting import Collection
 from obverse.session.shuffling import Shuffler
@@ -202,3 +204,13 @@ def test_a_crash_before_tokens_are_spent_leaves_no_batch(
             shuffler.shuffle(spec, came, tmp_path / "batch")
     assert not (tmp_path / "batch").exists()
     assert shuffler.shuffle(spec, came, tmp_path / "batch") == {}
+
+
+def test_a_collection_from_before_there_were_shufflers_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(collecting, "SHAPE", replace(collecting.SHAPE, migrations=()))
+        old = Collection(tmp_path / "it", spec_for())
+        old.add(answered(old.spec, old.tokens(30), ["yes"] * 30))
+        old.close()
+    again = Collection(tmp_path / "it", spec_for())
+    assert (again.tally().n, again.attested()) == (30, [])
