@@ -194,6 +194,7 @@ QUESTION = (
     Key("step", POSITIVE, "Numbers: the distance of two that are told apart; a hundredth of the range unless told."),
     Key("protocol", Text(), "How a device randomizes: auto unless told, which chooses for the planned number of people."),
 )
+SHUFFLER = Section((Key("key", Text(), "Its public key (Ed25519), as `obverse collect shuffler` prints it.", required=True),))
 SURVEY = Section(
     (
         *QUESTION,
@@ -209,6 +210,7 @@ SURVEY = Section(
         Key("lifetime", EPSILON, "The loss that all reports of one person may add up to; that of all reports unless told."),
         Key("minimum", Whole(10**9), "Below this many reports nothing is estimated; 20 unless told."),
         Key("retention_days", Whole(36500), "How long reports are kept.", required=True),
+        Key("shuffler", SHUFFLER, "Another party, who hands on reports in batches, without a sender and in random order."),
         Key("purpose", Texts(), "What the answers are used for.", required=True),
         Key("consent", Texts(), "What people agree to before anything is sent.", required=True),
     )

@@ -159,6 +159,7 @@ class Survey:
     consent: Texts
     split: Split | None = None  # how several questions share a report
     questions: tuple[Question, ...] = ()
+    shuffler: str | None = None  # public key, in hexadecimal
 
     @property
     def parts(self) -> tuple[Survey, ...]:

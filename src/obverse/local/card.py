@@ -35,7 +35,7 @@ def card_json(spec: Spec) -> dict[str, Any]:
         "belief": belief_words(asked.lifetime, ENGLISH),
         "text": dict(card_texts(asked, spec.protocol)),
     }
-    return told | several_json(spec)
+    return told | several_json(spec) | ({} if asked.shuffler is None else {"shuffler": asked.shuffler})
 
 
 def several_json(spec: Spec) -> dict[str, Any]:
@@ -86,6 +86,7 @@ def _card(asked: Survey, protocol: LocalProtocol, language: str) -> str:
         words.sent.format(protocol=protocol.name, bytes=HEAD_BYTES + protocol.length),
         odds_words(asked, protocol, words, language),
         *(f"- {in_language(one.question, language)} {odds_words(one, part, words, language)}" for one, part in parts),
+        *([] if asked.shuffler is None else [words.shuffled.format(asked.shuffler)]),
         words.loss.format(**told),
         *([words.lasting.format(**told)] if "answer" in told else []),
         belief_words(asked.lifetime, words),

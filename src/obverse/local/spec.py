@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, TypeGuard
 
 from obverse.catalog.model import Question, Survey
+from obverse.catalog.surveys import SHUFFLER_KEY
 from obverse.core.errors import InvariantBroken, Refused, invariant
 from obverse.core.numbers import exact
 from obverse.local.card import card_texts
@@ -54,6 +55,8 @@ class Spec:
         }
         if self.permanent is not None:
             told["epsilon"]["permanent"] = _text(self.permanent)
+        if asked.shuffler is not None:
+            told["shuffler"] = {"key": asked.shuffler}
         if asked.questions:
             told["split"] = asked.split
             named = [(one, {"name": one.name, "question": dict(one.question)}) for one in asked.questions]
@@ -170,6 +173,7 @@ def spec_of(told: Any) -> Spec:
                 retention_days=told["retention_days"],
                 purpose=told["purpose"],
                 consent=told["consent"],
+                shuffler=told.get("shuffler", {}).get("key"),
                 split=told.get("split"),
                 questions=tuple(map(_question_of, told.get("questions", ()), told["protocol"].get("parts", ()))),
             ),
@@ -251,6 +255,7 @@ def _sound(told: dict[str, Any], made: Spec) -> bool:
         and (_splits(made) if names or isinstance(made.protocol, Several) else asked.split is None)
         and all(_answerable(one) for one in made.parts or (made,))
         and isinstance(asked.name, str)
+        and (asked.shuffler is None or bool(SHUFFLER_KEY.fullmatch(asked.shuffler)))
         and _are_texts(asked.question)
     )
 
