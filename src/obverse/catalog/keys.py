@@ -194,6 +194,8 @@ SURVEY = Section(
         Key("bounds", Pair(), "Numbers: the smallest and the largest; others are clamped. The mean is estimated."),
         Key("step", POSITIVE, "Numbers: the distance of two that are told apart; a hundredth of the range unless told."),
         Key("text", Flag(), "true: any text may be the answer; which are frequent is found from candidates, or without."),
+        Key("letters", Whole(64), "Texts: words that nobody listed are found, cut after so many letters; 64 bits at most."),
+        Key("alphabet", Text(), "Texts: the letters of such words; a to z and the apostrophe unless told, others as one."),
         Key("protocol", Text(), "How a device randomizes: auto unless told, which chooses for the planned number of people."),
         Key("epsilon", EPSILON, "The loss of one report.", required=True),
         Key("permanent", EPSILON, "Protocols that remember: the loss of any number of reports of one and the same answer."),

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
+from obverse.catalog.spelling import Spelling
 from obverse.core.bounds import UNBOUNDED, Bounds, Interval
 from obverse.core.errors import Refused, invariant
 from obverse.core.types import Type
@@ -142,6 +143,7 @@ class Survey:
     retention_days: int
     purpose: Texts
     consent: Texts
+    spelling: Spelling | None = None  # of words that are to be discovered
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from obverse.catalog.locate import Document, KeyParts
 from obverse.catalog.model import Survey, Texts
+from obverse.catalog.spelling import spelling
 from obverse.core.errors import Refused
 from obverse.core.numbers import exact
 
@@ -44,6 +45,7 @@ def survey(name: str, raw: dict[str, Any], document: Document) -> Survey:
         retention_days=raw["retention_days"],
         purpose=texts(raw["purpose"]),
         consent=texts(raw["consent"]),
+        spelling=spelling(raw, path, document),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -11,6 +11,9 @@ from obverse.cli.device import answer, consent, withdraw
 from obverse.cli.failures import VerbGroup
 from obverse.cli.options import print_json, with_json, with_project
 from obverse.cli.terminal import Heading, print_fact, print_table
+
+if TYPE_CHECKING:
+    from obverse.local.discover import Discovery
 
 
 @click.group(cls=VerbGroup)
@@ -100,10 +103,14 @@ def simulate(name: str, shares: tuple[str, ...], people: int | None, as_json: bo
         print_json({**result.as_json(), "truth": held.truth})
         return
     rows = [
-        [row.item, f"{held.truth[row.item]:.4f}", f"{row.value:.4f}", f"{row.low:.4f} to {row.high:.4f}"] for row in result.rows
+        [row.item, f"{held.truth.get(row.item, 0.0):.4f}", f"{row.value:.4f}", f"{row.low:.4f} to {row.high:.4f}"]
+        for row in result.rows
     ]
+    shown = {row.item for row in result.rows}
+    rows += [[item, f"{share:.4f}", "not found", ""] for item, share in held.truth.items() if item not in shown]
     headings = [Heading("answer"), *(Heading(title, "right") for title in ("truth", "estimate", "interval"))]
     print_table(headings, rows)
+    _print_discovery(result.discovery)
     print_fact("Played", f"{result.n:,} made-up people, by {held.how}")
 
 
@@ -149,7 +156,7 @@ def add(name: str, reports: TextIO, as_json: bool, project: Path) -> None:
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Level of the intervals.")
 @click.option("--simultaneous", is_flag=True, help="Widen intervals so that all of them hold at once.")
 @click.option("--malicious", type=click.FloatRange(0, 1), default=0.01, show_default=True, help="Share of crafted reports.")
-@click.option("--items", type=click.File("r"), help="Texts to estimate, one a line; needed where any text may be sent.")
+@click.option("--items", type=click.File("r"), help="Texts to estimate, one a line; else words are discovered.")
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it, as .html, .svg or .png.")
 @with_json
 @with_project
@@ -182,12 +189,20 @@ def estimate(
         [row.item, f"{row.value:.4f}", f"{row.low:.4f} to {row.high:.4f}", "" if row.simplex is None else f"{row.simplex:.4f}"]
         for row in found.rows
     ]
-    print_table(headings, rows)
+    if rows:
+        print_table(headings, rows)
+    _print_discovery(found.discovery)
     print_fact("Reports", f"{found.n:,}")
     kind = "all intervals at once" if simultaneous else "each interval"
-    print_fact("Noise", f"{kind} at {100 * found.level:g} %; the simplex view adds up to one, and is biased")
+    chosen = "the simplex view adds up to one, and is biased" if found.discovery is None else "wider, because words were chosen"
+    print_fact("Noise", f"{kind} at {100 * found.level:g} %; {chosen}")
     print_fact("Liars", f"{100 * found.malice:g} % of reports, crafted, would move a share by up to {found.worst_shift:.2g}")
     print_fact("Loss", f"epsilon {found.epsilon} for each report, spent by the respondents; estimating costs nothing")
+
+
+def _print_discovery(discovery: Discovery | None) -> None:
+    for title, text in () if discovery is None else discovery.words():
+        print_fact(title, text)
 
 
 for verb in (consent, answer, withdraw):

@@ -8,7 +8,7 @@ from typing import Any
 
 from obverse.catalog.surveys import NO_LANGUAGE
 from obverse.core.numbers import plain, several
-from obverse.local.protocols import Direct, LastingProtocol
+from obverse.local.protocols import Direct, LastingProtocol, WordProtocol
 from obverse.local.spec import Spec
 
 
@@ -74,8 +74,10 @@ def odds_words(spec: Spec) -> tuple[str, ...]:
             return (f"Of 100 people with your answer {kept} send it, and {other} send any certain other one.",)
         low, high = options
         return (f"If your answer is {high}, {kept} of 100 people like you send {high}; if it is {low}, {other} do.",)
+    taken = (protocol.sends(),) if isinstance(protocol, WordProtocol) else ()
     ratio = plain(Fraction(math.exp(float(protocol.loss()))).limit_denominator(1000), 3)
-    return (f"Whatever is sent, any two answers could have sent it: the one at most {ratio} times as likely as the other.",)
+    told = f"Whatever is sent, any two answers could have sent it: the one at most {ratio} times as likely as the other."
+    return (*taken, told)
 
 
 def belief_words(epsilon: Fraction) -> str:

@@ -6,8 +6,10 @@ import math
 from dataclasses import dataclass
 
 from obverse.catalog.model import Survey
+from obverse.catalog.spelling import Spelling
 from obverse.core.numbers import several
-from obverse.local.makers import OF_NUMBERS, made, size_of
+from obverse.local.discover import MISSED
+from obverse.local.makers import OF_NUMBERS, OF_WORDS, made, size_of
 from obverse.local.protocols import Hadamard, LocalProtocol
 from obverse.local.protocols.base import MeanProtocol
 
@@ -36,6 +38,8 @@ def chosen(survey: Survey) -> Choice:
         return Choice(protocol, deviation(protocol, survey.people), f"{survey.protocol}, as declared.")
     if survey.bounds is not None:
         return _best(survey, tuple(OF_NUMBERS), "the mean of people in the middle is off by {:.3g} of the range")
+    if survey.spelling is not None:
+        return _for_words(survey, survey.spelling)
     if not survey.options:
         name = "rappor" if survey.permanent is not None else "count_mean"
         protocol = made(survey, name)
@@ -43,6 +47,20 @@ def chosen(survey: Survey) -> Choice:
         return Choice(protocol, deviation(protocol, survey.people), f"{name}: {why}.")
     names = LASTING if survey.permanent is not None else ONCE
     return _best(survey, names, "a rare answer's share is off by {:.3g}")
+
+
+def _for_words(survey: Survey, spelling: Spelling) -> Choice:
+    """The one that finds the rarest words."""
+    seen = {
+        name: make(spelling.letters, spelling.symbols, survey.epsilon).visible(survey.people, MISSED, MISSED)
+        for name, make in OF_WORDS.items()
+    }
+    best, *others = sorted(seen, key=lambda name: seen[name])
+    share = f"{seen[best]:.2g}, at the least, is" if seen[best] < 1 else "1 is not yet"
+    beside = ", ".join(f"{name} {seen[name] / seen[best]:.3g}" for name in others)
+    why = f"{best}: among {survey.people:,} people a word of share {share} found; shares of others, in times of that: {beside}."
+    protocol = made(survey, best)
+    return Choice(protocol, deviation(protocol, survey.people), why)
 
 
 def _best(survey: Survey, names: tuple[str, ...], told: str) -> Choice:

@@ -176,7 +176,7 @@ def _forgotten(spec: Spec, record: Record) -> Record:
 
 
 def _any_item(spec: Spec, coins: Coins) -> int:
-    """An item that no answer moves: the one for no answer, else a uniform one. A text is a uniform key."""
+    """An item that no answer moves: the one for no answer, else a uniform one. A text is a uniform key, a word a number."""
     asked = spec.survey
     if asked.none is not None:
         return spec.code(asked.none)
@@ -184,4 +184,5 @@ def _any_item(spec: Spec, coins: Coins) -> int:
         return spec.code(asked.options[coins.below(len(asked.options))])
     if spec.grid is not None:
         return coins.below(spec.grid.size)
-    return int.from_bytes(coins.raw(8), "little") & WORD
+    key = int.from_bytes(coins.raw(8), "little") & WORD
+    return key if asked.spelling is None else key >> WORD.bit_length() - asked.spelling.letters * asked.spelling.bits

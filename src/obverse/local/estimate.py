@@ -12,6 +12,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from obverse.core.errors import Refused
+from obverse.local.discover import Discovery, discover
 from obverse.local.grid import Grid
 from obverse.local.spec import Spec
 from obverse.local.tally import Tally
@@ -50,6 +51,7 @@ class Estimate:
     malice: float
     worst_shift: float  # of any share, by that share of malicious reports
     epsilon: str
+    discovery: Discovery | None = None  # where nobody named the items
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -61,6 +63,7 @@ class Estimate:
             "epsilon": self.epsilon,
             "floor": self.floor,
             "malicious": {"share": self.malice, "worst_shift": self.worst_shift},
+            **({} if self.discovery is None else {"discovery": self.discovery.as_json()}),
             "rows": [
                 {
                     "item": row.item,
@@ -84,7 +87,7 @@ class Estimate:
         bars = [{"key": row.item, "value": row.value, "low": row.low, "high": row.high} for row in rows]
         words = f"{self.n:,} reports, epsilon {float(self.epsilon):.4g} each; intervals at {100 * self.level:g} %"
         title = extra("altair", "plot").TitleParams(text=self.survey, subtitle=words, anchor="start", subtitleColor="#555")
-        return whiskered(bars, "mean" if self.rows[0].item == "mean" and len(self.rows) == 1 else "share", "answer", title)
+        return whiskered(bars, "mean" if [row.item for row in self.rows] == ["mean"] else "share", "answer", title)
 
 
 def estimate(
@@ -104,7 +107,7 @@ def estimate(
         return _mean(spec, spec.grid, tally, level, malice)
     named = tuple(items) or spec.survey.options
     if not named:
-        raise Refused("no_items", "any text may have been sent.", fix="Name the texts whose shares you want: --items FILE.")
+        return _discovered(spec, tally, level, simultaneous, malice)
     codes = np.array([spec.code(item) for item in named], dtype=np.uint64)
     found = spec.protocol.estimate(tally.counts, tally.n, codes)
     deviation = np.sqrt(found.variance)
@@ -127,6 +130,26 @@ def estimate(
         worst_shift(spec, malice),
         str(float(spec.protocol.loss())),
     )
+
+
+def _discovered(spec: Spec, tally: Tally, level: float, simultaneous: bool, malice: float) -> Estimate:
+    """Words that stand out. The choice is paid for: intervals are as wide as if all that were tested had one.
+
+    Unless they are simultaneous, of those shown a share `level` holds on average (Benjamini and Yekutieli 2005).
+    """
+    import numpy as np
+
+    quantile(level, 1)  # refuses what is no level
+    found, told = discover(spec, tally, 1 - level)
+    wide = quantile(level, found.tested / (1 if simultaneous else len(found.codes)) if len(found.codes) else 1)
+    spelling, deviation = spec.survey.spelling, np.sqrt(found.found.variance)
+    assert spelling is not None
+    rows = tuple(
+        Row(spelling.word(int(code)), float(v), float(v - wide * s), float(v + wide * s), float(s), float(p))
+        for code, v, s, p in zip(found.codes, found.found.value, deviation, found.p_values)
+    )
+    floor, shift, loss = math.sqrt(found.found.floor), worst_shift(spec, malice), str(float(spec.protocol.loss()))
+    return Estimate(spec.survey.name, tally.n, level, simultaneous, rows, floor, malice, shift, loss, told)
 
 
 def _mean(spec: Spec, grid: Grid, tally: Tally, level: float, malice: float) -> Estimate:
@@ -152,7 +175,7 @@ def enough(spec: Spec, n: int) -> None:
         )
 
 
-def quantile(level: float, tests: int) -> float:
+def quantile(level: float, tests: float) -> float:
     """How many deviations an interval reaches on each side; for several at once by Bonferroni."""
     if not 0 < level < 1:
         raise Refused("bad_parameter", "a level lies between 0 and 1.", fix="Write a level such as 0.95.")

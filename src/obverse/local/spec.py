@@ -11,13 +11,14 @@ from functools import cached_property
 from typing import Any, TypeGuard
 
 from obverse.catalog.model import Survey
+from obverse.catalog.spelling import Spelling
 from obverse.core.errors import InvariantBroken, Refused, invariant
 from obverse.core.numbers import exact
 from obverse.local.codec import protocol_json, protocol_of
 from obverse.local.coins import Coins
 from obverse.local.grid import Grid
 from obverse.local.hashing import digest_word, item_key
-from obverse.local.protocols import LastingProtocol, LocalProtocol
+from obverse.local.protocols import LastingProtocol, LocalProtocol, WordProtocol
 from obverse.local.wire import ID_BYTES, Frame
 
 VERSION = 1
@@ -56,6 +57,8 @@ class Spec:
             told["none"] = asked.none
         elif asked.bounds is not None and asked.step is not None:
             told["numbers"] = {"low": _text(asked.bounds[0]), "high": _text(asked.bounds[1]), "step": _text(asked.step)}
+        elif asked.spelling is not None:
+            told["words"] = {"letters": asked.spelling.letters, "alphabet": asked.spelling.alphabet}
         return told
 
     @cached_property
@@ -111,6 +114,8 @@ class Spec:
             return self.grid.place(exact(answer), coins)
         if not _is_text(answer) or not answer:
             raise Refused("not_an_option", "the answer is a text.", fix="Give a text that is not empty.")
+        if asked.spelling is not None:
+            return asked.spelling.code(answer)
         known = unicodedata.normalize("NFC", answer)
         if asked.options and known not in asked.options:
             raise Refused("not_an_option", "this is not one of the survey's options.", fix="Give one as it is written.")
@@ -124,7 +129,7 @@ class Spec:
 def spec_of(told: Any) -> Spec:
     """The specification that was written; it must come to the same bytes again, so nothing in it is passed over."""
     try:
-        numbers = told.get("numbers")
+        numbers, words = told.get("numbers"), told.get("words")
         made = Spec(
             Survey(
                 name=told["name"],
@@ -145,6 +150,7 @@ def spec_of(told: Any) -> Spec:
                 retention_days=told["retention_days"],
                 purpose=told["purpose"],
                 consent=told["consent"],
+                spelling=None if words is None else Spelling(words["letters"], words["alphabet"]),
             ),
             protocol_of(told["protocol"]),
         )
@@ -195,9 +201,17 @@ def _sound(told: dict[str, Any], made: Spec) -> bool:
         and len(set(options)) == len(options)
         and (made.survey.none is None or made.survey.none in options)
         and (made.grid is None or made.grid.low + (items - 1) * (made.survey.step or 1) == made.grid.high)
-        and (made.protocol.coded == "key" or size == items)
+        and (made.protocol.coded in ("key", "word") or size == items)
+        and (made.protocol.coded == "word") == (made.survey.spelling is not None)
+        and (made.survey.spelling is None or _spelled(made.survey.spelling, made.protocol))
         and (made.protocol.coded != "place" or made.grid is not None)
     )
+
+
+def _spelled(spelling: Spelling, protocol: LocalProtocol) -> bool:
+    """Whether the protocol is for words of these letters."""
+    alike = isinstance(protocol, WordProtocol) and (protocol.letters, protocol.symbols) == (spelling.letters, spelling.symbols)
+    return alike and type(spelling.letters) is int
 
 
 def _not_a_spec() -> Refused:
