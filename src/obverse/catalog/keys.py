@@ -202,6 +202,8 @@ SURVEY = Section(
         Key("questions", Named("question", Section(QUESTION)), "Several questions: each with its options or bounds."),
         Key("split", Text(("one", "budget")), "Several questions: one of them is answered in each report, by chance; or all, "
             "each at its part of epsilon. one unless told."),
+        Key("letters", Whole(64), "Texts: words that nobody listed are found, cut after so many letters; 64 bits at most."),
+        Key("alphabet", Text(), "Texts: the letters of such words; a to z and the apostrophe unless told, others as one."),
         Key("epsilon", EPSILON, "The loss of one report.", required=True),
         Key("permanent", EPSILON, "Protocols that remember: the loss of any number of reports of one and the same answer."),
         Key("people", Whole(10**12), "How many are expected to answer; 1000 unless told. auto and plans go by it."),

@@ -9,6 +9,7 @@ from typing import Any
 
 from obverse.catalog.locate import Document, KeyParts
 from obverse.catalog.model import Question, Survey, Texts
+from obverse.catalog.spelling import spelling
 from obverse.core.errors import Refused
 from obverse.core.numbers import exact
 
@@ -49,6 +50,7 @@ def survey(name: str, raw: dict[str, Any], document: Document) -> Survey:
         split=raw.get("split", "one") if questions else None,
         questions=questions,
         shuffler=_shuffler(raw, path, document),
+        spelling=spelling(raw, path, document),
     )
 
 

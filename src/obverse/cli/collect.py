@@ -9,7 +9,7 @@ from typing import BinaryIO, TextIO
 import click
 
 from obverse.cli.device import answer, consent, withdraw
-from obverse.cli.estimated import print_estimate
+from obverse.cli.estimated import print_discovery, print_estimate
 from obverse.cli.failures import VerbGroup
 from obverse.cli.options import print_json, with_json, with_project
 from obverse.cli.questions import print_estimates, print_plan
@@ -111,10 +111,14 @@ def simulate(name: str, shares: tuple[str, ...], people: int | None, as_json: bo
         print_json({**result.as_json(), "truth": held.truth})
         return
     rows = [
-        [row.item, f"{held.truth[row.item]:.4f}", f"{row.value:.4f}", f"{row.low:.4f} to {row.high:.4f}"] for row in result.rows
+        [row.item, f"{held.truth.get(row.item, 0.0):.4f}", f"{row.value:.4f}", f"{row.low:.4f} to {row.high:.4f}"]
+        for row in result.rows
     ]
+    shown = {row.item for row in result.rows}
+    rows += [[item, f"{share:.4f}", "not found", ""] for item, share in held.truth.items() if item not in shown]
     headings = [Heading("answer"), *(Heading(title, "right") for title in ("truth", "estimate", "interval"))]
     print_table(headings, rows)
+    print_discovery(result)
     print_fact("Played", f"{result.n:,} made-up people, by {held.how}")
 
 
@@ -201,7 +205,7 @@ def forget(name: str, as_json: bool, project: Path) -> None:
 @click.option("--simultaneous", is_flag=True, help="Widen intervals so that all of them hold at once.")
 @click.option("--malicious", type=click.FloatRange(0, 1), default=0.01, show_default=True, help="Share of crafted reports.")
 @click.option("--delta", type=float, default=1e-8, show_default=True, help="At which a shuffled batch's epsilon is told.")
-@click.option("--items", type=click.File("r"), help="Texts to estimate, one a line; needed where any text may be sent.")
+@click.option("--items", type=click.File("r"), help="Texts to estimate, one a line; else words are discovered.")
 @click.option("--beyond", type=click.FloatRange(0, 1), help="Share of reports beyond a lifetime; by the schedule unless told.")
 @click.option("--regress", is_flag=True, help="RAPPOR: find which of the texts explain the reports, and which share none does.")
 @click.option("--merge", type=click.File("rb"), multiple=True, metavar="FILE", help="Counts that another collector saved.")
