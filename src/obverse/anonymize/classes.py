@@ -41,16 +41,16 @@ class Classes:
 
 def classes_of(rows: Grouped, quasi: int, sensitive_sizes: tuple[int, ...]) -> Classes:
     """Classes by the leading columns, of rows in the order of their codes; the columns after those are sensitive."""
+    if not sensitive_sizes:  # every row is a class
+        return Classes(rows.weights[0], rows.weights[1] if len(rows.weights) > 1 else None, ())
     starts = rows.starts(quasi)
     lengths = np.diff(np.append(starts, len(rows.weights[0])))
     added = [np.add.reduceat(weight, starts) if len(starts) else weight for weight in rows.weights]
-    pairs: tuple[Pairs, ...] = ()
-    if sensitive_sizes:
-        index = np.repeat(np.arange(len(starts), dtype=np.int32), lengths)
-        pairs = tuple(
-            pairs_of(index, column, rows.weights[0], len(starts), size)
-            for column, size in zip(rows.columns[quasi:], sensitive_sizes)
-        )
+    index = np.repeat(np.arange(len(starts), dtype=np.int32), lengths)
+    pairs = tuple(
+        pairs_of(index, column, rows.weights[0], len(starts), size)
+        for column, size in zip(rows.columns[quasi:], sensitive_sizes)
+    )
     return Classes(added[0], added[1] if len(added) > 1 else None, pairs)
 
 

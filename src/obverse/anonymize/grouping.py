@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -18,19 +19,33 @@ BITS = 63  # of a key that fits into a word
 DENSE = 4  # cells counted directly rather than sorted, for each row
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Grouped:
-    """Distinct rows in the order of their codes, each weight added up over the rows that it stands for."""
+    """Distinct rows in the order of their codes, each weight added up over the rows that it stands for.
 
-    columns: tuple[Codes, ...]
+    Rows are keys of `sizes`, told apart into columns only when they are asked for; or columns, where no word holds a key.
+    """
+
+    keys: NDArray[np.int64]
+    sizes: tuple[int, ...]
     weights: tuple[Counts, ...]
+    given: tuple[Codes, ...] = ()
+
+    @cached_property
+    def columns(self) -> tuple[Codes, ...]:
+        return self.given or _unpacked(self.keys, self.sizes)
+
+    def __len__(self) -> int:
+        return len(self.weights[0])
 
     def starts(self, leading: int) -> NDArray[np.int64]:
         """Where a new combination of the leading columns begins."""
-        n = len(self.weights[0])
-        fresh = np.zeros(n, dtype=bool)
+        if not self.given:
+            rest = prod(self.sizes[leading:])
+            return _changes(self.keys if rest == 1 else self.keys // rest)
+        fresh = np.zeros(len(self), dtype=bool)
         fresh[:1] = True
-        for column in self.columns[:leading]:
+        for column in self.given[:leading]:
             fresh[1:] |= column[1:] != column[:-1]
         return np.flatnonzero(fresh)
 
@@ -39,15 +54,20 @@ def grouped(columns: Sequence[Codes], sizes: Sequence[int], weights: Sequence[Co
     """Group by all columns; column j has codes below sizes[j]."""
     cells, rows = prod(sizes), len(weights[0])
     if rows == 0:
-        return Grouped(tuple(columns), tuple(weights))
+        return Grouped(np.zeros(0, dtype=np.int64), tuple(sizes), tuple(weights))
     if cells.bit_length() > BITS:
-        return _by_columns(columns, weights)
-    keys = packed(columns, sizes)
+        return _by_columns(columns, tuple(sizes), weights)
+    return grouped_keys(packed(columns, sizes), sizes, weights)
+
+
+def grouped_keys(keys: NDArray[np.int64], sizes: Sequence[int], weights: Sequence[Counts]) -> Grouped:
+    """Group by keys that were packed of columns with these sizes."""
+    cells, rows = prod(sizes), len(keys)
     if cells <= DENSE * rows:
         found, added = _counted(keys, cells, weights)
     else:
         found, added = _sorted(keys, cells, weights)
-    return Grouped(_unpacked(found, sizes), added)
+    return Grouped(found, tuple(sizes), added)
 
 
 def numbered(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[NDArray[np.int64], int]:
@@ -95,14 +115,19 @@ def _sorted(keys: NDArray[np.int64], cells: int, weights: Sequence[Counts]) -> t
     else:
         order = np.argsort(keys, kind="stable")
         ordered, sums = keys[order], [weight[order] for weight in weights]
-    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    starts = _changes(ordered)
     return ordered[starts], tuple(np.add.reduceat(weight, starts) for weight in sums)
 
 
-def _by_columns(columns: Sequence[Codes], weights: Sequence[Counts]) -> Grouped:
+def _by_columns(columns: Sequence[Codes], sizes: tuple[int, ...], weights: Sequence[Counts]) -> Grouped:
     """Where no word holds a key: sorted column after column."""
     order = np.lexsort(columns[::-1])
-    whole = Grouped(tuple(column[order] for column in columns), tuple(weight[order] for weight in weights))
+    nothing = np.zeros(0, dtype=np.int64)
+    whole = Grouped(nothing, sizes, tuple(weight[order] for weight in weights), tuple(column[order] for column in columns))
     starts = whole.starts(len(columns))
     added = tuple(np.add.reduceat(weight, starts) for weight in whole.weights)
-    return Grouped(tuple(column[starts] for column in whole.columns), added)
+    return Grouped(nothing, sizes, added, tuple(column[starts] for column in whole.given))
+
+
+def _changes(ordered: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if len(ordered) else ordered

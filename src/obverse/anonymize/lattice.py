@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from obverse.anonymize.models import Model
     from obverse.anonymize.table import Table
 
-NODES_MAX = 20_000_000
+NODES_MAX = 5_000_000
 ROUNDING = 1e-12
 LOSSES = ("discernibility", "columns")
 

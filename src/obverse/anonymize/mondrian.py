@@ -63,8 +63,9 @@ class _Work:
         self._k = max([model.k for model in models if isinstance(model, Large)], default=1)
         self._others = [model for model in models if not isinstance(model, Large)]
         n = len(table.counts)
-        ranks = [h.ranks.astype(np.int32)[c.codes] for h, c in zip(hierarchies, table.quasi)]
-        self._columns = np.array(ranks, dtype=np.int32).reshape(len(ranks), n)
+        short = np.int16 if max(c.size for c in table.quasi) < 1 << 15 else np.int32  # half the memory to move
+        ranks = [h.ranks.astype(short)[c.codes] for h, c in zip(hierarchies, table.quasi)]
+        self._columns = np.array(ranks)
         self._spans = np.array([max(c.size - 2, 1) for c in table.quasi], dtype=np.float64)
         self._bits = max(int(self._columns.max(initial=0)).bit_length(), 1)
         self._counts = table.counts.astype(np.int64)
@@ -89,7 +90,10 @@ class _Work:
         """One column tried for every part."""
         lengths = np.diff(np.append(self._starts, len(self._rows)))
         people = np.add.reduceat(self._counts, self._starts)
-        low, high = (f.reduceat(self._columns, self._starts, axis=1) for f in (np.minimum, np.maximum))
+        low, high = (
+            np.array([f.reduceat(column, self._starts) for column in self._columns], dtype=np.int32)
+            for f in (np.minimum, np.maximum)
+        )
         width = (high - low) / self._spans[:, None]
         width[self._tried] = 0.0
         width[:, people < 2 * self._k] = 0.0
@@ -103,13 +107,13 @@ class _Work:
             kept = ~final
             chosen, people, lengths = chosen[kept], people[kept], lengths[kept]
             part = np.repeat(np.arange(len(chosen)), lengths)
-        values = self._columns[chosen[part], np.arange(len(part))]
+        values = self._columns.ravel().take((chosen * len(part))[part] + np.arange(len(part)))
         cut, possible = self._cuts(part, values, people)
         right = values > cut[part]
         if self._others:
             holds = all_hold(self._others, self._judged(2 * part + right, 2 * len(chosen)))
             possible &= holds[0::2] & holds[1::2]
-        self._split(chosen, part, right & possible[part], possible, lengths)
+        self._split(chosen, right & possible[part], possible, lengths)
 
     def _leave(self, final: NDArray[np.bool_], part: Integers, low: NDArray[np.int32], high: NDArray[np.int32]) -> None:
         """Final parts become classes, and their rows are set aside."""
@@ -123,7 +127,8 @@ class _Work:
         lengths = np.diff(np.append(self._starts, len(self._rows)))[~final]
         self._starts = np.cumsum(lengths) - lengths
         self._rows, self._counts = self._rows[stay], self._counts[stay]
-        self._columns, self._tried = self._columns[:, stay], self._tried[:, ~final]
+        self._columns = np.array([column[stay] for column in self._columns])
+        self._tried = self._tried[:, ~final]
 
     def _cuts(self, part: Integers, values: NDArray[np.int32], people: Integers) -> tuple[Integers, NDArray[np.bool_]]:
         """For each part the last value of the left half, and whether both halves have k people.
@@ -151,21 +156,17 @@ class _Work:
     def _judged(self, index: Integers, classes: int) -> Classes:
         return classes_by(index, classes, self._table, self._counts, self._rows)
 
-    def _split(
-        self, chosen: Integers, part: Integers, right: NDArray[np.bool_], possible: NDArray[np.bool_], lengths: Integers
-    ) -> None:
+    def _split(self, chosen: Integers, right: NDArray[np.bool_], possible: NDArray[np.bool_], lengths: Integers) -> None:
         """Rows move to their half, each in the order it had; a part that was not cut remembers what was tried."""
         self._tried[chosen, np.arange(len(chosen))] = True
-        rights = np.bincount(part, weights=right, minlength=len(chosen)).astype(np.int64)
+        rights = np.add.reduceat(right, self._starts, dtype=np.int64)
         lefts = lengths - rights
-        running = np.cumsum(right)
-        past = running - right - np.repeat(np.cumsum(rights) - rights, lengths)  # rows of the right half before this one
-        place = np.arange(len(part)) - np.repeat(self._starts, lengths)
-        target = np.repeat(self._starts, lengths) + np.where(right, np.repeat(lefts, lengths) + past, place - past)
-        order = np.empty(len(part), dtype=np.int64)
-        order[target] = np.arange(len(part))
+        order = np.empty(len(right), dtype=np.int64)
+        going, staying = np.flatnonzero(right), np.flatnonzero(~right)
+        order[np.arange(len(staying)) + np.repeat(np.cumsum(rights) - rights, lefts)] = staying
+        order[np.arange(len(going)) + np.repeat(np.cumsum(lefts), rights)] = going
         self._rows, self._counts = self._rows[order], self._counts[order]
-        self._columns = self._columns[:, order]
+        self._columns = np.array([column[order] for column in self._columns])
         halves = np.repeat(np.arange(len(chosen)), np.where(possible, 2, 1))
         self._tried = self._tried[:, halves] & ~possible[halves]
         pieces = np.where(possible, lefts, lengths)[halves]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from obverse.anonymize.classes import classes_of
-from obverse.anonymize.grouping import Grouped, grouped
-from obverse.anonymize.models import Model, all_hold, helped_by_suppression
+from obverse.anonymize.grouping import BITS, Grouped, grouped, grouped_keys
+from obverse.anonymize.models import Large, Model, Present, all_hold, helped_by_suppression
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,8 +21,9 @@ if TYPE_CHECKING:
     from obverse.anonymize.table import Codes, Table
 
 Node = tuple[int, ...]
-KEPT_CELLS = 1 << 25  # of collapsed tables that are kept to start from
+WIDEST = 3  # columns that are raised alone
 WORTH = 0.7  # a table is kept when it has at most this share of the rows that it was made from
+LATELY = 32  # tables of nodes looked at that are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +56,18 @@ class Judge:
     ) -> None:
         self._hierarchies, self._models, self._limit, self._by_columns = hierarchies, models, limit, by_columns
         self._rows = table.rows
-        self._sensitive = tuple(column.size for column in table.sensitive)
+        sensitive = table.sensitive if any(not isinstance(model, (Large, Present)) for model in models) else ()
+        self._sensitive = tuple(column.size for column in sensitive)
         self._absorbing = [model for model in models if model.absorbs]
         self.monotone = limit == 0 or len(self._absorbing) == len(models)
         self._mends = helped_by_suppression(models)
-        columns = [column.codes for column in (*table.quasi, *table.sensitive)]
+        columns = [column.codes for column in (*table.quasi, *sensitive)]
         weights = (table.counts,) if table.population is None else (table.counts, table.population)
         bottom = (0,) * len(hierarchies)
-        self._kept: list[tuple[Node, Grouped]] = [(bottom, grouped(columns, self._sizes(bottom), weights))]
+        self._widest = sorted(range(len(hierarchies)), key=lambda j: -len(hierarchies[j].levels[0].labels))[:WIDEST]
+        self._seen = {bottom}
+        self._shared: list[tuple[Node, Grouped]] = [(bottom, grouped(columns, self._sizes(bottom), weights))]
+        self._lately: deque[tuple[Node, Grouped]] = deque(maxlen=LATELY)
         self._lifts: dict[tuple[int, int, int], Codes] = {}
         self._spreads = [[hierarchy.spread(level) for level in range(hierarchy.height)] for hierarchy in hierarchies]
 
@@ -68,30 +75,52 @@ class Judge:
         return [len(h.levels[level].labels) for h, level in zip(self._hierarchies, node)] + list(self._sensitive)
 
     def collapsed(self, node: Node) -> Grouped:
-        """The table at this node: distinct rows of groups and sensitive values."""
-        below, rows = min(
-            ((at, kept) for at, kept in self._kept if all(a <= b for a, b in zip(at, node))),
-            key=lambda found: len(found[1].weights[0]),
-        )
+        """The table at this node: distinct rows of groups and sensitive values.
+
+        On the way the columns with most values are raised alone: many nodes lie above such a table.
+        """
+        for floor in self._floors(node):
+            if floor not in self._seen:
+                self._seen.add(floor)
+                below, rows = self._nearest(floor)
+                found = self._raised(rows, below, floor)
+                if len(found) <= WORTH * len(rows):
+                    self._shared.append((floor, found))
+        below, rows = self._nearest(node)
         if below == node:
             return rows
-        columns = list(rows.columns)
-        for j, (low, high) in enumerate(zip(below, node)):
-            if low != high:
-                if (j, low, high) not in self._lifts:
-                    self._lifts[j, low, high] = self._hierarchies[j].lift(low, high)
-                columns[j] = self._lifts[j, low, high][columns[j]]
-        found = grouped(columns, self._sizes(node), rows.weights)
-        if len(found.weights[0]) <= WORTH * len(rows.weights[0]):
-            self._keep(node, found)
+        found = self._raised(rows, below, node)
+        if len(found) <= WORTH * len(rows):
+            self._lately.append((node, found))
         return found
 
-    def _keep(self, node: Node, rows: Grouped) -> None:
-        """Small tables help most nodes, so the largest but the first go when room is short."""
-        self._kept.append((node, rows))
-        while sum(len(kept.weights[0]) * len(kept.columns) for _, kept in self._kept[1:]) > KEPT_CELLS:
-            largest = max(range(1, len(self._kept)), key=lambda i: len(self._kept[i][1].weights[0]))
-            del self._kept[largest]
+    def _floors(self, node: Node) -> list[Node]:
+        return [
+            tuple(level if j in self._widest[: n + 1] else 0 for j, level in enumerate(node)) for n in range(len(self._widest))
+        ]
+
+    def _nearest(self, node: Node) -> tuple[Node, Grouped]:
+        """The smallest table at hand that is nowhere more general."""
+        below = (found for found in (*self._shared, *self._lately) if all(a <= b for a, b in zip(found[0], node)))
+        return min(below, key=lambda found: len(found[1]))
+
+    def _raised(self, rows: Grouped, low: Node, high: Node) -> Grouped:
+        sizes = self._sizes(high)
+        lifts = [self._lift(j, a, b) for j, (a, b) in enumerate(zip(low, high))]
+        lifts += [np.arange(size, dtype=np.int32) for size in self._sensitive]
+        if prod(sizes).bit_length() > BITS:
+            return grouped([lift[column] for lift, column in zip(lifts, rows.columns)], sizes, rows.weights)
+        keys, stride = np.zeros(len(rows), dtype=np.int64), 1
+        for lift, column, size in zip(reversed(lifts), reversed(rows.columns), reversed(sizes)):
+            if size > 1:
+                keys += (lift * np.int64(stride))[column]  # lifted and put into its place at once
+            stride *= size
+        return grouped_keys(keys, sizes, rows.weights)
+
+    def _lift(self, column: int, low: int, high: int) -> Codes:
+        if (column, low, high) not in self._lifts:
+            self._lifts[column, low, high] = self._hierarchies[column].lift(low, high)
+        return self._lifts[column, low, high]
 
     def judge(self, node: Node) -> Judged:
         rows = self.collapsed(node)

@@ -44,7 +44,9 @@ def utility(recoded: Recoded, k: int | None) -> Utility:
     classes, rows, suppressed = int((sizes > 0).sum()), int(sizes.sum()), recoded.suppressed
     average = rows / classes if classes else 0.0
     everyone = max(rows + suppressed, 1)
-    people = recoded.people
-    columns = {c.name: float(((c.spread[c.places] * people).sum() + suppressed) / everyone) for c in recoded.columns}
+    columns = {}
+    for c in recoded.columns:
+        people = np.bincount(c.places, weights=recoded.people, minlength=len(c.labels))  # whole numbers, so in any order
+        columns[c.name] = float(((c.spread * people).sum() + suppressed) / everyone)
     discernibility = float((sizes**2).sum()) + float(suppressed) * (rows + suppressed)
     return Utility(rows, suppressed, classes, discernibility, average, average / k if k else None, columns)
