@@ -70,9 +70,9 @@ def check(
     path: Path,
     quasi: Sequence[str],
     sensitive: Sequence[str],
-    demands: Wish | None,
-    population: Path | None,
-    delimiter: str | None,
+    demands: Wish | None = None,
+    population: Path | None = None,
+    delimiter: str | None = None,
 ) -> dict[str, Any]:
     """What a file reaches as it is; and whether that is what is demanded."""
     with Workshop(path, delimiter) as shop:
