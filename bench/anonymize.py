@@ -47,6 +47,7 @@ def searched(search: str, rows: int) -> dict[str, Any]:
         found = whole(*arguments)
         seconds["search_s"] = trips.cpu_s() - before
         seconds["read_s"] = before - begun
+        seconds["searched_s"] = trips.cpu_s() - begun
         return found
 
     a.anonymized = timed
@@ -140,8 +141,7 @@ def bars() -> list[dict[str, Any]]:
     shown = "no answer" if "why" in nodes else f"{nodes['looked_at']:,} of {nodes['nodes']:,}"
     found = [
         asking.bar("Adult: optimum of all nodes, looked at", shown, "the same", nodes.get("same", False)),
-        below("1M rows, optimal: reading and search", optimal | {"s": optimal.get("read_s", 0) + optimal.get("search_s", 0)}, "s",
-              OPTIMAL_S, "s"),
+        below("1M rows, optimal: reading and search", optimal, "searched_s", OPTIMAL_S, "s"),
         below("1M rows, optimal: peak", optimal, "peak_mb", MEMORY_MB, "MB"),
         below("1M rows, Mondrian: search", boxes, "search_s", MONDRIAN_S, "s"),
         below("1M rows, Mondrian: average class / k", boxes, "average_over_k", AVERAGE, ""),

@@ -40,7 +40,7 @@ def _of_column(classes: Classes, place: int, here: np.ndarray[tuple[int], np.dty
         ratio = float(np.max(largest / tail))
     return {
         "distinct_l": int(per_class(classes, place, np.ones_like)[here].min()),
-        "entropy_l": float(np.exp(entropies(classes, place)[here].min())),
+        "entropy_l": max(float(np.exp(entropies(classes, place)[here].min())), 1.0),
         "recursive_c": ratio if np.isfinite(ratio) else None,  # type: ignore[dict-item]
         "t_equal": float(equal(classes, place, whole)[here].max()),
         "t_ordered": float(ordered(classes, place, whole)[here].max()),

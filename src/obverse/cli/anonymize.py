@@ -26,9 +26,10 @@ class FileOrVerb(VerbGroup):
 
 @click.group(cls=FileOrVerb)
 def anonymize() -> None:
-    """Make a table k-anonymous, l-diverse or t-close; show what still works against it.
+    """Make a table k-anonymous; show what still works against it.
 
-    No differential privacy: it is the classic baseline, for comparison and for where a table of rows is demanded.
+    Also l-diverse, t-close, (alpha, k)-anonymous or delta-present; or released as a sample or without identifiers. None of it
+    is differential privacy: it is the classic baseline, for comparison and for where rows are demanded.
 
     \b
     Example:
