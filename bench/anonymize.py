@@ -32,7 +32,8 @@ def wish(search: str) -> Any:
 
     recipes = {name: one for name, one in hierarchy_files(adults.hierarchies()).items() if name in adults.QUASI}
     limit = SUPPRESS if search == "optimal" else 0.0
-    return Wish(quasi=adults.QUASI, sensitive=(adults.SENSITIVE,), k=K, suppress=limit, search=search, hierarchies=recipes)
+    return Wish(quasi=adults.QUASI, sensitive=(adults.SENSITIVE,), k=K, suppress=limit, search=search,
+                loss="discernibility", hierarchies=recipes)  # fmt: skip
 
 
 def searched(search: str, rows: int) -> dict[str, Any]:

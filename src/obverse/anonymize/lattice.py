@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 NODES_MAX = 5_000_000
 ROUNDING = 1e-12
-LOSSES = ("discernibility", "columns")
+LOSSES = ("columns", "discernibility")
 
 
 @dataclass(frozen=True, slots=True)

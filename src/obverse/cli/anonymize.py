@@ -63,7 +63,7 @@ def with_models(function: Any) -> Any:
 @click.option("--keep", default="", metavar="COLUMNS", help="Other columns to release as they are; the rest is left out.")
 @click.option("--suppress", type=float, default=0.0, show_default=True, metavar="SHARE", help="Rows that may be left out.")
 @click.option("--search", type=click.Choice(["optimal", "mondrian"]), default="optimal", show_default=True)
-@click.option("--loss", type=click.Choice(["discernibility", "columns"]), default="discernibility", show_default=True,
+@click.option("--loss", type=click.Choice(["columns", "discernibility"]), default="columns", show_default=True,
               help="What the optimal search minimises.")  # fmt: skip
 @click.option("--hierarchies", type=FILE, metavar="FOLDER", help="COLUMN.csv: a value and its labels, a line each.")
 @click.option("--hierarchy", multiple=True, metavar="COLUMN=KIND", help="intervals:5,10;top=80, mask, dates or tree.")
