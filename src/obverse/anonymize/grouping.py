@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from obverse.anonymize.table import Codes, Counts
 
 BITS = 63  # of a key that fits into a word
-DENSE = 4  # cells counted directly rather than sorted, for each row
+DENSE = 1  # cells counted directly rather than sorted, for each row
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,10 @@ def _unpacked(keys: NDArray[np.int64], sizes: Sequence[int]) -> tuple[Codes, ...
 
 def _counted(keys: NDArray[np.int64], cells: int, weights: Sequence[Counts]) -> tuple[NDArray[np.int64], tuple[Counts, ...]]:
     """By a counter for each possible key. A double adds whole numbers exactly up to 2^53."""
-    present = np.flatnonzero(np.bincount(keys, minlength=cells))
-    added = (np.bincount(keys, weights=weight, minlength=cells)[present] for weight in weights)
-    return present, tuple(weight.astype(np.int64) for weight in added)
+    added = [np.bincount(keys, weights=weight, minlength=cells) for weight in weights]
+    there = added[0] if len(weights) == 1 and weights[0].min() > 0 else np.bincount(keys, minlength=cells)
+    present = np.flatnonzero(there)
+    return present, tuple(weight[present].astype(np.int64) for weight in added)
 
 
 def _sorted(keys: NDArray[np.int64], cells: int, weights: Sequence[Counts]) -> tuple[NDArray[np.int64], tuple[Counts, ...]]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from obverse.anonymize.classes import Classes, classes_by
+from obverse.anonymize.grouping import BITS
 from obverse.anonymize.models import Large, Model, all_hold
 from obverse.core.errors import Refused
 
@@ -136,10 +137,13 @@ class _Work:
         The sorted word of a row holds its part, its value and its count. The cut is before or after the value at the middle,
         whichever is nearer; if neither leaves k on both sides, none does.
         """
-        beside = self._weight_bits
-        words = np.sort((((part << self._bits) | values) << beside) | self._counts)
-        counts = words & ((1 << beside) - 1)
-        keys = words >> beside
+        beside, keys = self._weight_bits, (part << self._bits) | values
+        if len(people).bit_length() + self._bits + beside <= BITS:
+            words = np.sort((keys << beside) | self._counts)
+            keys, counts = words >> beside, words & ((1 << beside) - 1)
+        else:
+            order = np.argsort(keys, kind="stable")
+            keys, counts = keys[order], self._counts[order]
         running = np.cumsum(counts)
         fresh = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))  # each value of each part
         ends = running[np.append(fresh[1:], len(keys)) - 1]

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from obverse.anonymize.table import Codes, Table
 
 Node = tuple[int, ...]
-WIDEST = 3  # columns that are raised alone
-WORTH = 0.7  # a table is kept when it has at most this share of the rows that it was made from
+WIDEST = 2  # columns that are raised alone
+WORTH = 0.85  # a table is kept when it has at most this share of the rows that it was made from
 LATELY = 32  # tables of nodes looked at that are kept
 
 

@@ -17,7 +17,7 @@ td, th {{ padding: .2em 1em .2em 0; text-align: left; vertical-align: top; }}
 td.n {{ text-align: right; font-variant-numeric: tabular-nums; }} .note {{ color: #555; }}
 .bars {{ display: grid; grid-template-columns: max-content 1fr max-content;
   gap: 4px 10px; align-items: center; max-width: 640px; }}
-.bars div {{ background: {BAR}; height: 15px; min-width: 1px; }}
+.bars i {{ display: block; background: {BAR}; height: 15px; min-width: 1px; }}
 .bars span:nth-child(3n) {{ font-variant-numeric: tabular-nums; }}
 .works {{ color: #b2182b; }} .not {{ color: #1a7f37; }}
 """
@@ -49,11 +49,12 @@ def _reached(report: Mapping[str, Any]) -> list[str]:
                  (f"{column}: largest share in a class", f"{found['alpha']:.3g}")]  # fmt: skip
     how = "Cut at medians into boxes (Mondrian)."
     if search["kind"] == "optimal":
-        how = f"The least {search['loss']} of {search['nodes']:,} generalisations; {search['looked_at']:,} had to be looked at."
+        looked = f"{search['looked_at']:,} had to be looked at"
+        how = f"The least loss by {search['loss']} of {search['nodes']:,} generalisations; {looked}."
     rows = [_table(["measured on what is released", ""], said), f"<p class=note>{escape(how)}</p>"]
     if "node" in search:
         levels = [(name, f"{level} of {search['heights'][name]}") for name, level in search["node"].items()]
-        rows.append(_table(["column", "level"], levels))
+        rows.append(_table(["column", "level of its hierarchy"], levels))
     return ["<h2>What it reaches</h2>", *rows]
 
 
@@ -101,7 +102,7 @@ def _bars(title: str, bars: Mapping[str, tuple[float, str]], most: float | None 
     """Bars whose lengths are shares of the longest, or of `most`."""
     top = most or max((value for value, _ in bars.values()), default=0.0) or 1.0
     cells = "".join(
-        f'<span>{escape(name)}</span><div style="width: {100 * value / top:.2f}%"></div><span>{escape(said)}</span>'
+        f'<span>{escape(name)}</span><div><i style="width: {100 * value / top:.2f}%"></i></div><span>{escape(said)}</span>'
         for name, (value, said) in bars.items()
     )
     return f"<p><b>{escape(title)}</b></p><div class=bars>{cells}</div>"

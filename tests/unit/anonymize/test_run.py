@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from obverse.anonymize.grouping import grouped
 from obverse.anonymize.measured import measured
 from obverse.anonymize.models import all_hold
 from obverse.anonymize.recipes import built
@@ -94,6 +96,29 @@ def test_the_same_table_in_another_order_gives_the_same_release(given: Table, se
     second = anonymized(turned, replace(BASE, **search))
     assert [released(first.recoded)[i] for i in order] == released(second.recoded)
     assert report_of(first) == report_of(second)
+
+
+@settings(max_examples=20, deadline=None)
+@given(given=tables(), search=st.sampled_from(SEARCHES), times=st.sampled_from([1, 3, 1 << 45]))
+def test_rows_that_are_counted_are_like_rows_that_are_written_out(given: Table, search: dict, times: int) -> None:  # type: ignore[type-arg]
+    """Collapsed by GROUP BY or not, and with counts beyond what a word holds beside its key."""
+    columns = [c.codes for c in (*given.quasi, *given.sensitive)]
+    rows = grouped(columns, [c.size for c in (*given.quasi, *given.sensitive)], (given.counts * times,))
+    secret = replace(given.sensitive[0], codes=rows.columns[-1])
+    counted = Table(tuple(replace(c, codes=rows.columns[j]) for j, c in enumerate(given.quasi)), (secret,), rows.weights[0])
+    try:
+        first = anonymized(given, replace(BASE, **search)).recoded
+    except Refused:
+        return
+    second = anonymized(counted, replace(BASE, k=2 * times, **search)).recoded
+    told = Counter[tuple[str | None, ...]]()
+    for one, people in zip(released(second), second.people.tolist()):
+        told[one] += people
+    if times < 1 << 40:  # beyond, discernibility is no longer a whole number that a double holds
+        assert told == {
+            one: n * times for one, n in Counter(one for one, people in zip(released(first), first.people) if people).items()
+        } | {one: 0 for one in told if not told[one]}
+    assert min((n for n in told.values() if n), default=2 * times) >= 2 * times
 
 
 def test_a_wish_is_read_back_from_its_manifest() -> None:
