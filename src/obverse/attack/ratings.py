@@ -1,0 +1,120 @@
+"""Sparse dated ratings, and the scoreboard of Narayanan and Shmatikov: which record looks most like what is known?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from obverse.attack.classes import coded, column
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from obverse.attack.targets import Table
+
+    Codes = NDArray[np.int64]
+    Numbers = NDArray[np.float64]
+
+STARS, DAYS = 1.5, 30.0  # how far off a rating or a date may be, in the paper
+
+
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """Released ratings sorted by item: those of item i are the rows start[i] : start[i + 1]."""
+
+    people: int
+    start: Codes
+    person: Codes
+    stars: Numbers
+    day: Numbers  # not a number where no date is released
+
+    @property
+    def support(self) -> Codes:
+        """How many people rated each item."""
+        import numpy as np
+
+        return np.diff(self.start)
+
+    def weights(self) -> Numbers:
+        """Rare items tell more: 1 / ln(support)."""
+        import numpy as np
+
+        return np.asarray(1 / np.log(np.maximum(self.support, 2)))
+
+
+@dataclass(frozen=True, slots=True)
+class Clues:
+    """What is known of one person: items, about how they were rated, and about when; not a number where that is unknown."""
+
+    items: Codes
+    stars: Numbers
+    days: Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The best record, and how far it stands out from the second in deviations of all scores."""
+
+    person: int
+    eccentricity: float
+
+
+def by_item(person: Codes, item: Codes, stars: Numbers, day: Numbers, *, people: int, items: int) -> Ratings:
+    import numpy as np
+
+    order = np.argsort(item, kind="stable")
+    start = np.searchsorted(item[order], np.arange(items + 1))
+    return Ratings(people, start, person[order], stars[order], day[order])
+
+
+def scoreboard(ratings: Ratings, clues: Clues, weights: Numbers) -> Match:
+    """The record with the largest sum over clues of w (exp(-|stars| / 1.5) + exp(-|days| / 30)); what is missing scores 0."""
+    import numpy as np
+
+    scores = np.zeros(ratings.people)
+    for item, stars, day in zip(clues.items, clues.stars, clues.days):
+        rows = slice(int(ratings.start[item]), int(ratings.start[item + 1]))
+        alike = np.zeros(rows.stop - rows.start)
+        if stars == stars:
+            alike += np.exp(-np.abs(ratings.stars[rows] - stars) / STARS)
+        if day == day:
+            alike += np.nan_to_num(np.exp(-np.abs(ratings.day[rows] - day) / DAYS))
+        np.add.at(scores, ratings.person[rows], weights[item] * alike)
+    deviation = float(scores.std())
+    if deviation == 0 or len(scores) < 2:
+        return Match(-1, 0.0)
+    second, best = np.argpartition(scores, -2)[-2:]
+    if scores[second] > scores[best]:
+        second, best = best, second
+    return Match(int(best), float((scores[best] - scores[second]) / deviation))
+
+
+def of_table(table: Table, names: tuple[str, str, str, str | None], items: dict[str, int]) -> tuple[Ratings, list[str]]:
+    """Ratings from columns (person, item, stars, date), and the names of people; `items` gives each item its number."""
+    import numpy as np
+
+    who, what = coded(column(table, names[0])), coded(column(table, names[1]))
+    number = np.array([items.setdefault(str(name), len(items)) for name in what.texts], dtype=np.int64)
+    stars, day = numbers_of(column(table, names[2])), days_of(table, names[3])
+    made = by_item(who.codes, number[what.codes], stars, day, people=len(who.texts), items=len(items))
+    return made, [str(name) for name in who.texts]
+
+
+def numbers_of(values: NDArray[Any]) -> Numbers:
+    import numpy as np
+
+    return np.array([np.nan if v is None or v == "" else float(v) for v in values], dtype=np.float64)
+
+
+def days_of(table: Table, name: str | None) -> Numbers:
+    """Dates as days; numbers are days already. Not a number where there is none."""
+    import numpy as np
+
+    if name is None:
+        return np.full(len(next(iter(table.values()))), np.nan)
+    texts = [str(v) if v is not None else "" for v in column(table, name)]
+    if all(text.replace(".", "", 1).lstrip("-").isdigit() for text in texts if text):
+        return np.array([float(text) if text else np.nan for text in texts])
+    stamps = np.array([text[:10] if text else "NaT" for text in texts], dtype="datetime64[D]")
+    return np.where(np.isnat(stamps), np.nan, stamps.astype(np.int64))
