@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int64]
     Numbers = NDArray[np.float64]
+    Names = tuple[str, str, str, str | None]
 
 STARS, DAYS = 1.5, 30.0  # how far off a rating or a date may be, in the paper
 
@@ -54,10 +55,11 @@ class Clues:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The best record, and how far it stands out from the second in deviations of all scores."""
+    """The best record, and how far it is ahead of the second: in deviations of all scores, and as part of a perfect score."""
 
     person: int
     eccentricity: float
+    lead: float
 
 
 def by_item(person: Codes, item: Codes, stars: Numbers, day: Numbers, *, people: int, items: int) -> Ratings:
@@ -72,7 +74,7 @@ def scoreboard(ratings: Ratings, clues: Clues, weights: Numbers) -> Match:
     """The record with the largest sum over clues of w (exp(-|stars| / 1.5) + exp(-|days| / 30)); what is missing scores 0."""
     import numpy as np
 
-    scores = np.zeros(ratings.people)
+    scores, perfect = np.zeros(ratings.people), 0.0
     for item, stars, day in zip(clues.items, clues.stars, clues.days):
         rows = slice(int(ratings.start[item]), int(ratings.start[item + 1]))
         alike = np.zeros(rows.stop - rows.start)
@@ -81,24 +83,37 @@ def scoreboard(ratings: Ratings, clues: Clues, weights: Numbers) -> Match:
         if day == day:
             alike += np.nan_to_num(np.exp(-np.abs(ratings.day[rows] - day) / DAYS))
         np.add.at(scores, ratings.person[rows], weights[item] * alike)
+        perfect += float(weights[item]) * (int(stars == stars) + int(day == day))
     deviation = float(scores.std())
     if deviation == 0 or len(scores) < 2:
-        return Match(-1, 0.0)
+        return Match(-1, 0.0, 0.0)
     second, best = np.argpartition(scores, -2)[-2:]
     if scores[second] > scores[best]:
         second, best = best, second
-    return Match(int(best), float((scores[best] - scores[second]) / deviation))
+    ahead = float(scores[best] - scores[second])
+    return Match(int(best), ahead / deviation, ahead / perfect)
 
 
-def of_table(table: Table, names: tuple[str, str, str, str | None], items: dict[str, int]) -> tuple[Ratings, list[str]]:
-    """Ratings from columns (person, item, stars, date), and the names of people; `items` gives each item its number."""
+def of_table(table: Table, names: Names) -> tuple[Ratings, list[str], dict[str, int]]:
+    """Ratings from columns (person, item, stars, date), the names of people, and the number of each item."""
+    who, what = coded(column(table, names[0])), coded(column(table, names[1]))
+    items = {str(name): place for place, name in enumerate(what.texts)}
+    stars, day = numbers_of(column(table, names[2])), days_of(table, names[3])
+    made = by_item(who.codes, what.codes, stars, day, people=len(who.texts), items=len(items))
+    return made, [str(name) for name in who.texts], items
+
+
+def clues_of(table: Table, names: Names, items: dict[str, int]) -> dict[str, Clues]:
+    """What is known of each person; of items that nobody rated nothing is to be learned."""
     import numpy as np
 
     who, what = coded(column(table, names[0])), coded(column(table, names[1]))
-    number = np.array([items.setdefault(str(name), len(items)) for name in what.texts], dtype=np.int64)
+    number = np.array([items.get(str(name), -1) for name in what.texts], dtype=np.int64)[what.codes]
     stars, day = numbers_of(column(table, names[2])), days_of(table, names[3])
-    made = by_item(who.codes, number[what.codes], stars, day, people=len(who.texts), items=len(items))
-    return made, [str(name) for name in who.texts]
+    rated = np.flatnonzero(number >= 0)
+    order = rated[np.argsort(who.codes[rated], kind="stable")]
+    parts = np.split(order, np.searchsorted(who.codes[order], np.arange(1, len(who.texts))))
+    return {str(name): Clues(number[own], stars[own], day[own]) for name, own in zip(who.texts, parts)}
 
 
 def numbers_of(values: NDArray[Any]) -> Numbers:

@@ -17,48 +17,50 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody named by a condition in SQL that fits nobody else, and whether the secret holds of them."""
+    """Somebody whom a key names and nobody else, and whether the secret holds of them."""
 
-    condition: str
+    key: object
     secret: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """Counts over one table, asked through an interface."""
+    """Counts over one table, asked through an interface; people are named by the column `key`."""
 
     ask: Ask
     table: str
+    key: str
 
     def count(self, *conditions: str) -> float | None:
         """How many rows meet all the conditions."""
         met = " AND ".join(f"({one})" for one in conditions)
         return self.ask(f"SELECT COUNT(*) FROM {self.table}{f' WHERE {met}' if met else ''}")
 
+    def one(self, person: Person) -> str:
+        """The condition that somebody is this person."""
+        return f"{self.key} = {literal(person.key)}"
 
-def named(people: Sequence[Person]) -> str:
-    """The condition that somebody is one of these."""
-    return " OR ".join(f"({person.condition})" for person in people)
+    def some(self, people: Sequence[Person]) -> str:
+        return f"{self.key} IN ({', '.join(literal(person.key) for person in people)})"
+
+    def sums(self, people: Sequence[Person], secret: str) -> Sums:
+        """Sums of secret bits over subsets, each asked as one count; what is refused is not a number."""
+
+        def asked(subsets: NDArray[np.bool_]) -> NDArray[np.float64]:
+            import numpy as np
+
+            answers = np.full(len(subsets), np.nan)
+            for i, row in enumerate(subsets):
+                chosen = [people[place] for place in np.flatnonzero(row).tolist()]
+                answer = self.count(secret, self.some(chosen)) if chosen else 0.0
+                answers[i] = np.nan if answer is None else answer
+            return answers
+
+        return asked
 
 
-def quoted(value: object) -> str:
+def literal(value: object) -> str:
     """A value as SQL writes it."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return repr(value)
     return "'" + str(value).replace("'", "''") + "'"
-
-
-def by_subset(counting: Counting, people: Sequence[Person], secret: str) -> Sums:
-    """Sums of secret bits over subsets, each asked as one count; a question that is refused is not a number."""
-
-    def sums(subsets: NDArray[np.bool_]) -> NDArray[np.float64]:
-        import numpy as np
-
-        answers = np.full(len(subsets), np.nan)
-        for i, row in enumerate(subsets):
-            some = [people[place] for place in np.flatnonzero(row).tolist()]
-            got = counting.count(secret, named(some)) if some else 0.0
-            answers[i] = np.nan if got is None else got
-        return answers
-
-    return sums

@@ -18,4 +18,21 @@ ON_TABLES = (Linkage, FuzzyLinkage, Homogeneity, Background, Intersection, Sampl
 ON_ANSWERS = (Differencing, Averaging, Tracker, Reconstruction, Membership, LowBits)
 ATTACKS = (*ON_TABLES, *ON_ANSWERS)
 
-__all__ = ["ATTACKS", "ON_ANSWERS", "ON_TABLES", *(attack.__name__ for attack in ATTACKS)]
+__all__ = [
+    "ATTACKS",
+    "Attribute",
+    "Averaging",
+    "Background",
+    "Differencing",
+    "FuzzyLinkage",
+    "Homogeneity",
+    "Intersection",
+    "Linkage",
+    "LowBits",
+    "Membership",
+    "ON_ANSWERS",
+    "ON_TABLES",
+    "Reconstruction",
+    "Sampling",
+    "Tracker",
+]

@@ -55,7 +55,7 @@ class Differencing:
         import numpy as np
 
         sets = ~np.vstack([np.zeros(len(people), dtype=bool), np.eye(len(people), dtype=bool)])
-        questions = [(secret,), *((secret, f"NOT ({person.condition})") for person in people)]
+        questions = [(secret,), *((secret, f"NOT ({counting.one(person)})") for person in people)]
         found = [counting.count(*conditions) for conditions in questions]
         answers = np.array([np.nan if answer is None else answer for answer in found])
         return self.run(sets, answers, np.array([person.secret for person in people]), target)

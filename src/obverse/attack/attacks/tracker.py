@@ -31,11 +31,11 @@ class Tracker:
         direct = tried = wins = yes = 0
         found = next(((t, both) for t in trackers if (both := _both(counting, t)) is not None), None)
         for person in people:
-            if counting.count(secret, person.condition) is not None:
+            if counting.count(secret, counting.one(person)) is not None:
                 direct += 1
                 continue
             tried, yes = tried + 1, yes + person.secret
-            guess = None if found is None else _padded(counting, f"({secret}) AND ({person.condition})", *found)
+            guess = None if found is None else _padded(counting, f"({secret}) AND ({counting.one(person)})", *found)
             wins += guess is not None and (guess >= 0.5) == person.secret
         usual = max(yes, tried - yes) / tried if tried else 1.0
         figures = {"tracker": None if found is None else found[0], "answered_directly": direct}
@@ -82,5 +82,5 @@ def _played(generator: np.random.Generator, noise: float) -> tuple[Counting, str
         exact = sum(bool(eval(code, {"__builtins__": {}}, row)) for row in rows)
         return exact + float(generator.laplace(0, noise)) if 10 <= exact <= 290 else None
 
-    people = [Person(f"id = {i}", bool(truth[i])) for i in range(60)]
-    return Counting(ask, "people"), "ill", people, ["age < 20", "age < 50"]
+    people = [Person(i, bool(truth[i])) for i in range(60)]
+    return Counting(ask, "people", "id"), "ill", people, ["age < 20", "age < 50"]
