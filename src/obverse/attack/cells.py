@@ -45,6 +45,7 @@ class _Known:
         self.numbers = np.array([_number(v) for v in values], dtype=np.float64)
         self.dates = np.array([bool(v and DATE.match(v)) for v in values], dtype=bool)
         self._always = np.flatnonzero(self.unknown)
+        self._patterns: dict[tuple[bool, ...], dict[str, list[int]]] = {}
         self._places: dict[object, list[int]] = {}
         for place, (said, number) in enumerate(zip(values, self.numbers)):
             self._places.setdefault(said if np.isnan(number) else float(number), []).append(place)
@@ -87,12 +88,21 @@ class _Known:
                 (self.dates & np.strings.startswith(self.texts, cell)) | (self.numbers == _number(cell)), dtype=bool
             )
         if "*" in cell:
-            pattern = re.compile("".join("." if sign == "*" else re.escape(sign) for sign in cell))
-            near = np.flatnonzero(self.lengths == len(cell))
-            masked = np.zeros(len(self.texts), dtype=bool)
-            masked[near] = [pattern.fullmatch(str(said)) is not None for said in self.texts[near]]
-            return masked
+            held = np.zeros(len(self.texts), dtype=bool)
+            held[self._masked(tuple(sign == "*" for sign in cell)).get(cell, [])] = True
+            return held
         return np.zeros(len(self.texts), dtype=bool)
+
+    def _masked(self, stars: tuple[bool, ...]) -> dict[str, list[int]]:
+        """The places of values of this length by what they read with these stars; made once for all cells of the pattern."""
+        import numpy as np
+
+        if stars not in self._patterns:
+            found = self._patterns.setdefault(stars, {})
+            for place in np.flatnonzero(self.lengths == len(stars)).tolist():
+                said = "".join("*" if star else sign for star, sign in zip(stars, str(self.texts[place])))
+                found.setdefault(said, []).append(place)
+        return self._patterns[stars]
 
     def _beyond(self, sign: str, end: str) -> Bools:
         """Values on one side of a number, or of a date."""

@@ -37,6 +37,10 @@ class Classes:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    @property
+    def smallest(self) -> int:
+        return int(self.sizes.min()) if len(self.sizes) else 0
+
 
 def column(table: Table, name: str) -> NDArray[Any]:
     if name not in table:

@@ -108,7 +108,8 @@ class Film:
     stars: NDArray[np.float64]
     day: NDArray[np.float64]
     films: int
-    rank: NDArray[np.int64]  # of each film by its popularity, 0 first
+    by_rank: NDArray[np.int64]  # films, the most popular first
+    rank: NDArray[np.int64]  # of each film
 
     def released(self, people: int) -> Ratings:
         """The records of the first so many people."""
@@ -123,11 +124,11 @@ def film_ratings(generator: np.random.Generator, people: int, films: int, each: 
     """Popularity falls with a film's rank; most people rate some, a few rate many; each over a stretch of time of their own."""
     import numpy as np
 
-    appeal = 1 / (np.arange(films) + 20.0)
+    appeal = (1 / (np.arange(films) + 20.0)).astype(np.float32)
     number = np.clip(generator.lognormal(np.log(each), 0.7, people).astype(int), 12, films // 2)
     picked, days = [], []
     for count in number:
-        keys = generator.exponential(1, films) / appeal  # the smallest: a sample without replacement
+        keys = generator.standard_exponential(films, dtype=np.float32) / appeal  # the smallest: drawn without replacement
         picked.append(np.argpartition(keys, count)[:count])
         joined = generator.uniform(0, 365 * years)
         stay = generator.exponential(300)
@@ -136,9 +137,8 @@ def film_ratings(generator: np.random.Generator, people: int, films: int, each: 
     taste = generator.normal(0, 0.6, films)
     stars = np.clip(np.rint(3.6 + taste[film] + generator.normal(0, 1, len(film))), 1, 5)
     start = np.concatenate([[0], np.cumsum(number)])
-    rank = np.empty(films, dtype=np.int64)
-    rank[np.argsort(-np.bincount(film, minlength=films), kind="stable")] = np.arange(films)
-    return Film(start, film, stars, np.concatenate(days), films, rank)
+    by_rank = np.argsort(-np.bincount(film, minlength=films), kind="stable")
+    return Film(start, film, stars, np.concatenate(days), films, by_rank, np.argsort(by_rank))
 
 
 def clues_about(
@@ -161,12 +161,12 @@ def clues_about(
     rare = own[made.rank[made.film[own]] >= beyond]
     pool = rare if len(rare) >= known else own
     true = generator.choice(pool, min(known, len(pool)) - wrong, replace=False)
-    others = np.setdiff1d(np.flatnonzero(made.rank >= beyond), made.film[own])
-    false = generator.choice(others, wrong, replace=False)
+    drawn = generator.integers(beyond, made.films, 20 * wrong)
+    false = made.by_rank[drawn][~np.isin(made.by_rank[drawn], made.film[own])][:wrong]
     stars = np.clip(made.stars[true] + generator.integers(-1, 2, len(true)), 1, 5)
     items = np.concatenate([made.film[true], false])
-    rated = np.concatenate([stars, generator.integers(1, 6, wrong)]).astype(float)
+    rated = np.concatenate([stars, generator.integers(1, 6, len(false))]).astype(float)
     if days is None:
         return Clues(items, rated, np.full(len(items), np.nan))
     near = made.day[true] + generator.uniform(-days, days, len(true))
-    return Clues(items, rated, np.concatenate([near, generator.uniform(made.day.min(), made.day.max(), wrong)]))
+    return Clues(items, rated, np.concatenate([near, generator.choice(made.day, len(false))]))

@@ -1,4 +1,4 @@
-"""Interfaces as they are often built, over exact answers: with fresh noise, or with small counts refused. Targets, not models."""
+"""Interfaces as they are often built, over exact answers: with fresh noise, or with small counts refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def with_least(ask: Ask, least: int, rows: int) -> Ask:
 
 
 def balanced(people: Sequence[Person], wanted: int, seed: int) -> list[Person]:
-    """So many people, half of them with the secret where there are enough of both: then a blind guess is right half the time."""
+    """So many people, half of them with the secret where there are enough of both, so that blind guesses are half right."""
     import numpy as np
 
     order = np.random.default_rng(seed).permutation(len(people)).tolist()

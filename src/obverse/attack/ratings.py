@@ -55,11 +55,17 @@ class Clues:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The best record, and how far it is ahead of the second: in deviations of all scores, and as part of a perfect score."""
+    """The best record: how far it is ahead of the second, in deviations of all scores; lead and score as parts of a perfect."""
 
     person: int
     eccentricity: float
     lead: float
+    fit: float
+
+    @property
+    def clarity(self) -> float:
+        """How good and how much better than others it is: the geometric mean of fit and lead."""
+        return (self.lead * self.fit) ** 0.5
 
 
 def by_item(person: Codes, item: Codes, stars: Numbers, day: Numbers, *, people: int, items: int) -> Ratings:
@@ -74,24 +80,22 @@ def scoreboard(ratings: Ratings, clues: Clues, weights: Numbers) -> Match:
     """The record with the largest sum over clues of w (exp(-|stars| / 1.5) + exp(-|days| / 30)); what is missing scores 0."""
     import numpy as np
 
-    scores, perfect = np.zeros(ratings.people), 0.0
-    for item, stars, day in zip(clues.items, clues.stars, clues.days):
-        rows = slice(int(ratings.start[item]), int(ratings.start[item + 1]))
-        alike = np.zeros(rows.stop - rows.start)
-        if stars == stars:
-            alike += np.exp(-np.abs(ratings.stars[rows] - stars) / STARS)
-        if day == day:
-            alike += np.nan_to_num(np.exp(-np.abs(ratings.day[rows] - day) / DAYS))
-        np.add.at(scores, ratings.person[rows], weights[item] * alike)
-        perfect += float(weights[item]) * (int(stars == stars) + int(day == day))
+    counts = ratings.support[clues.items]
+    clue = np.repeat(np.arange(len(counts)), counts)
+    rows = np.arange(len(clue)) + np.repeat(ratings.start[clues.items] - np.cumsum(counts) + counts, counts)
+    alike = np.nan_to_num(np.exp(-np.abs(ratings.stars[rows] - clues.stars[clue]) / STARS))
+    alike += np.nan_to_num(np.exp(-np.abs(ratings.day[rows] - clues.days[clue]) / DAYS))
+    weight = weights[clues.items]
+    scores = np.bincount(ratings.person[rows], weight[clue] * alike, ratings.people)
+    perfect = float(weight @ (np.isfinite(clues.stars).astype(float) + np.isfinite(clues.days)))
     deviation = float(scores.std())
     if deviation == 0 or len(scores) < 2:
-        return Match(-1, 0.0, 0.0)
+        return Match(-1, 0.0, 0.0, 0.0)
     second, best = np.argpartition(scores, -2)[-2:]
     if scores[second] > scores[best]:
         second, best = best, second
     ahead = float(scores[best] - scores[second])
-    return Match(int(best), ahead / deviation, ahead / perfect)
+    return Match(int(best), ahead / deviation, ahead / perfect, float(scores[best]) / perfect)
 
 
 def of_table(table: Table, names: Names) -> tuple[Ratings, list[str], dict[str, int]]:

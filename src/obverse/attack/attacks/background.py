@@ -50,7 +50,7 @@ class Background:
         sizes = np.bincount(found.codes[possible], minlength=len(found))
         surest = most[sizes > 0] / sizes[sizes > 0]
         figures = {
-            "fewest_secrets": int(whole.min(initial=0)),
+            "fewest_secrets": int(whole.min()) if len(found) else 0,
             "surest_guess": float(surest.max(initial=0.0)),
             "mean_guess": float(most.sum() / trials) if trials else 0.0,
         }

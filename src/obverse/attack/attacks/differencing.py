@@ -90,13 +90,12 @@ def differences(sets: Bools, answers: Numbers) -> tuple[NDArray[np.int64], Numbe
     return (np.concatenate(people), np.concatenate(found)) if people else (np.zeros(0, dtype=np.int64), np.zeros(0))
 
 
-def bounds(difference: float, people: int) -> tuple[float, float]:
-    """The least and the largest chance that one of the `people` in whom two sets differ has the secret, by symmetry.
+def posterior(difference: float, people: int) -> float:
+    """The chance that one of the people in whom two sets differ has the secret, once the two counts are known.
 
-    One person: certain. Several: all, none, or the share that has it, which is more than was to be told.
+    One person: it is certain. Several: certain where all or none have it, else a share, which is theirs and not the crowd's.
     """
-    part = min(max(difference / people, 0.0), 1.0)
-    return part, part
+    return min(max(difference / people, 0.0), 1.0)
 
 
 def _answered(generator: np.random.Generator) -> tuple[Bools, Bools]:

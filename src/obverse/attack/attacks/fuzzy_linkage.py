@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class FuzzyLinkage:
     """Scores every record by how well it fits the clues, rare items counting more, and names the best where it stands out.
 
-    It stands out if it is ahead of the second by the paper's 1.5 deviations, and by a lead that every second person outside
+    It stands out if it is ahead of the second by the paper's 1.5 deviations, and clearer than what every second person outside
     decides: a share of `false_alarms` of them may be "found". A trial is a person whose record is released; it is won if that
     record is named. The control is the other people outside: whoever is found among them is mistaken for another.
     """
@@ -26,7 +26,7 @@ class FuzzyLinkage:
     name: ClassVar[str] = "fuzzy_linkage"
     summary: ClassVar[str] = "Find a person's record in sparse data from a few inexact clues (Netflix)."
     eccentricity: float = 1.5  # how far the best must be ahead at least, in deviations of all scores
-    false_alarms: float = 0.002
+    false_alarms: float = 0.005
 
     def run(
         self,
@@ -41,14 +41,14 @@ class FuzzyLinkage:
         weights = ratings.weights()
         found = [(person, scoreboard(ratings, clues, weights)) for person, clues in inside]
         strange = [scoreboard(ratings, clues, weights) for clues in outside]
-        clear = [best.lead if best.eccentricity > self.eccentricity else 0.0 for best in strange]
+        clear = [best.clarity if best.eccentricity > self.eccentricity else 0.0 for best in strange]
         choosing, judging = np.array(clear[::2]), np.array(clear[1::2])
         enough = float(np.quantile(choosing, 1 - self.false_alarms, method="higher")) if len(choosing) else 0.0
         stood_out = [(person, best) for person, best in found if best.eccentricity > self.eccentricity]
-        named = [(person, best) for person, best in stood_out if best.lead > enough]
+        named = [(person, best) for person, best in stood_out if best.clarity > enough]
         wins, mistaken = sum(person == best.person for person, best in named), int((judging > enough).sum())
         figures = {
-            "lead": enough,
+            "clarity": enough,
             "wrongly_named": len(named) - wins,
             "found_by_the_papers_threshold": sum(person == best.person for person, best in stood_out),
             "best_guess_right": sum(person == best.person for person, best in found),

@@ -38,8 +38,8 @@ class Homogeneity:
         figures = {
             "classes": len(found),
             "classes_of_one_secret": int(one.sum()),
-            "smallest_class": int(found.sizes.min(initial=0)),
-            "fewest_secrets": int(kinds.min(initial=0)),
+            "smallest_class": found.smallest,
+            "fewest_secrets": int(kinds.min()) if len(found) else 0,
         }
         told = f"{int(one.sum()):,} of {len(found):,} classes hold one {secret}"
         return judged(

@@ -54,7 +54,7 @@ class Linkage:
         else:
             rate, control = _verified(links, released, known, truth)
         figures = {
-            "smallest_class": int(search.released.sizes.min(initial=0)),
+            "smallest_class": search.released.smallest,
             "rows_alone": int((search.released.sizes == 1).sum()),
             "people_alone": int((search.people.sizes == 1).sum()),
             "named": int((links >= 0).sum()),

@@ -51,16 +51,16 @@ class LowBits:
     @staticmethod
     def planted(generator: np.random.Generator) -> Finding:
         """The textbook's sampler in doubles, added to a count of 1 or 0."""
-        noise = generator.laplace(0, 1, (2, 20_000))
-        return LowBits(1.0).run(1 + noise[0], 0 + noise[1], "planted")
+        noise = generator.laplace(0, 4, (2, 10_000))
+        return LowBits(0.25).run(1 + noise[0], 0 + noise[1], "planted")
 
     @staticmethod
     def honest(generator: np.random.Generator) -> Finding:
         """The same noise on a grid of 1/1024, on which counts lie too."""
         import numpy as np
 
-        noise = np.rint(1024 * generator.laplace(0, 1, (2, 20_000))) / 1024
-        return LowBits(1.0).run(1 + noise[0], 0 + noise[1], "honest")
+        noise = np.rint(1024 * generator.laplace(0, 4, (2, 10_000))) / 1024
+        return LowBits(0.25).run(1 + noise[0], 0 + noise[1], "honest")
 
 
 SIZES, PLACES = (-8, 8), (-62, 2)  # powers of two, beyond which answers look alike
