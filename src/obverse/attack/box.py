@@ -15,9 +15,8 @@ STILL = 1e-4  # of a bit: a largest move after which hardly anything is rounded 
 
 
 def bits_by_least_squares(subsets: NDArray[np.bool_], answers: Numbers) -> NDArray[np.bool_]:
-    """The x in [0, 1]^n that comes closest to the answers, rounded; then single bits are flipped while that comes closer."""
-    overlaps, wanted = _normal(subsets, answers)
-    return _polished(box_least_squares(overlaps, wanted) > 0.5, overlaps, wanted)
+    """The x in [0, 1]^n that comes closest to the answers, rounded."""
+    return box_least_squares(*_normal(subsets, answers)) > 0.5
 
 
 def box_least_squares(overlaps: Numbers, wanted: Numbers) -> Numbers:
@@ -55,24 +54,6 @@ def _normal(subsets: NDArray[np.bool_], answers: Numbers) -> tuple[Numbers, Numb
     length = float(mean @ mean)
     weight = float(np.trace(overlaps)) / len(mean) / length if length else 0.0
     return overlaps + weight * np.outer(mean, mean), wanted + weight * middle * mean
-
-
-def _polished(bits: NDArray[np.bool_], overlaps: Numbers, wanted: Numbers) -> NDArray[np.bool_]:
-    """Flip the bit that helps most, as long as one helps."""
-    import numpy as np
-
-    bits = bits.copy()
-    slope = overlaps @ bits - wanted
-    weights = np.diag(overlaps)
-    for _ in range(len(bits)):
-        sign = 1.0 - 2.0 * bits
-        gain = 2 * sign * slope + weights
-        best = int(gain.argmin())
-        if gain[best] >= -1e-9 * weights[best]:
-            break
-        bits[best] = not bits[best]
-        slope += sign[best] * overlaps[:, best]
-    return bits
 
 
 def _steepest(overlaps: Numbers) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,7 @@ class Match:
     @property
     def clarity(self) -> float:
         """How good and how much better than others it is: the geometric mean of fit and lead."""
-        return (self.lead * self.fit) ** 0.5
+        return math.sqrt(self.lead * self.fit)
 
 
 def by_item(person: Codes, item: Codes, stars: Numbers, day: Numbers, *, people: int, items: int) -> Ratings:
