@@ -93,7 +93,7 @@ hiv = { type = "integer", bounds = [0, 1] }
 def test_all_but_one_exactly_and_through_ask(opened: Open, tmp_path: Path) -> None:
     """RDS: X counts all, Y all but Freddie. Exactly, X - Y is Freddie's secret, for each of sixty; through ask it is noise.
 
-    False-alarm rate: at epsilon 0.1 a question a guess is right with a chance below 0.55, and 49 of 60 are with one of 2e-5.
+    False-alarm rate: whatever X is, guesses at epsilon 0.1 are right with a mean chance below 0.53: 49 of 60 in 1 of 10^4 runs.
     """
     names = ["Freddie", *(f"person {i}" for i in range(59))]
     ill = [i % 2 for i in range(60)]
