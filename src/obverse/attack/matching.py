@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int64]
 
-PAIRS_AT_ONCE = 4_000_000
+PAIRS_AT_ONCE = 4_000_000  # that are searched, and of those that fit how many are handed on
+AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,8 @@ class Level:
     value: Codes  # of each description
     cell_start: Codes  # the cells that value v fits are cells[cell_start[v] : cell_start[v + 1]]
     cells: Codes
-    child_start: Codes  # the same of beginnings, sorted by beginning and cell
-    child_cell: Codes
-    child: Codes  # the longer beginning
+    child_start: Codes  # the longer beginnings of beginning b are child_start[b] : child_start[b + 1]
+    children: Codes  # beginning * width + cell of each longer one, sorted
     fits: Codes  # value * width + cell, sorted
     width: int
 
@@ -53,7 +53,8 @@ class Matching:
             beginning = np.zeros(len(described), dtype=np.int64)
             for level in self.levels:
                 described, beginning = _further(level, described, beginning)
-            yield described, self.class_of[beginning]
+            for some in range(0, len(described), AT_ONCE):
+                yield described[some : some + AT_ONCE], self.class_of[beginning[some : some + AT_ONCE]]
 
     def counts(self) -> tuple[Codes, Codes, Codes]:
         """Of each description: how many rows fit, a class that fits; and of each class: how many people fit."""
@@ -119,8 +120,7 @@ def _level(value: Codes, fits: tuple[Codes, Codes], beginning: Codes, cell: Code
     keys, longer = np.unique(beginning * width + cell, return_inverse=True)
     child_start = np.searchsorted(keys // width, np.arange(before + 1))
     pairs = np.repeat(np.arange(len(start) - 1), np.diff(start)) * width + cells
-    level = Level(value, start, cells, child_start, keys % width, np.arange(len(keys)), pairs, width)
-    return level, longer
+    return Level(value, start, cells, child_start, keys, pairs, width), longer
 
 
 def _further(level: Level, described: Codes, beginning: Codes) -> tuple[Codes, Codes]:
@@ -132,13 +132,11 @@ def _further(level: Level, described: Codes, beginning: Codes) -> tuple[Codes, C
     by_child = np.diff(level.child_start)[beginning]
     if by_value.sum() <= by_child.sum():
         place, at = _spread(level.cell_start[value], by_value)
-        keys = np.repeat(np.arange(len(level.child_start) - 1), np.diff(level.child_start)) * level.width + level.child_cell
-        wanted = beginning[place] * level.width + level.cells[at]
-        held, where = _look_up(keys, wanted)
-        return described[place][held], level.child[where[held]]
+        held, where = _look_up(level.children, beginning[place] * level.width + level.cells[at])
+        return described[place][held], where[held]
     place, at = _spread(level.child_start[beginning], by_child)
-    held, _ = _look_up(level.fits, value[place] * level.width + level.child_cell[at])
-    return described[place][held], level.child[at[held]]
+    held, _ = _look_up(level.fits, value[place] * level.width + level.children[at] % level.width)
+    return described[place][held], at[held]
 
 
 def _spread(starts: Codes, counts: Codes) -> tuple[Codes, Codes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from obverse.attack.targets import Person
@@ -13,6 +13,9 @@ from obverse.engines.exact_tables import ExactTable, quoted
 from obverse.session.planning import Number
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from obverse.attack.targets import Ask
     from obverse.session.session import Session
 
@@ -39,6 +42,15 @@ def named_function(place: str) -> Callable[..., Any]:
     except (ImportError, AttributeError, ValueError):
         raise Refused("no_such_function", f"there is no {place}.", fix="write module:function, importable from here") from None
     return found  # type: ignore[no-any-return]
+
+
+def sets_in(table: ExactTable, name: str, key: str, conditions: Sequence[str]) -> NDArray[np.bool_]:
+    """Who of everybody meets each condition, in the order of `people_in`; a row for each condition."""
+    import numpy as np
+
+    met = ", ".join(f"COALESCE(BOOL_OR({condition}), false)" for condition in conditions)
+    found = table.rows(f"SELECT {met} FROM {quoted(name)} GROUP BY {quoted(key)} ORDER BY {quoted(key)}")
+    return np.array(found, dtype=bool).reshape(len(found), len(conditions)).T
 
 
 def people_in(table: ExactTable, name: str, key: str, secret: str) -> list[Person]:

@@ -126,6 +126,18 @@ def test_exact_counts_are_differenced_and_noise_stops_it(obverse: Obverse, peopl
     assert obverse(*options, "--laplace", "60").exit_code == 0
 
 
+def test_published_sets_that_differ_in_one_person_are_found(obverse: Obverse, people: str) -> None:
+    """Counts over ages, with a person's row left out of each second one: thirty pairs, which nobody pointed out."""
+    sets = [f"age >= {20 + i}" for i in range(30)]
+    ages = [line.split(",") for line in Path(people).read_text().splitlines()[1:]]
+    named = [next(row[0] for row in ages if int(row[-1]) >= 20 + i) for i in range(30)]
+    Path("sets.txt").write_text("\n".join([*sets, *(f"{one} AND id <> '{who}'" for one, who in zip(sets, named))]))
+    options = ("attack", "differencing", people, "--id", "id", "--secret", "hiv = 1", "--conditions", "sets.txt", "--json")
+    found = told(obverse(*options))
+    assert found["figures"]["pairs"] >= 30
+    assert found["rate"]["wins"] == found["rate"]["trials"]
+
+
 def test_a_project_is_attacked_through_its_budget(obverse: Obverse, project: Path) -> None:
     """Ten answers fit into the budget; the others are refused, and what is left says little of anybody."""
     options = ("--id", "person_id", "--secret", "age < 50", "-p", str(project), "--table", "people", "--people", "30")
