@@ -61,7 +61,7 @@ def two_hospitals(generator: np.random.Generator, both: int) -> tuple[Table, Tab
 
     others = 3 * both
     people = both + 2 * others
-    zips, ages = generator.integers(13000, 14300, people), generator.integers(20, 80, people)
+    zips, ages = generator.integers(13000, 13000 + 4 * both, people), generator.integers(20, 80, people)
     secret = np.array(SECRETS, dtype=object)[generator.integers(0, len(SECRETS), people)]
 
     def published(who: NDArray[np.int64], width: int, start: int) -> Table:

@@ -74,13 +74,13 @@ class Intersection:
     @staticmethod
     def planted(generator: np.random.Generator) -> Finding:
         """Two hospitals, each of which publishes classes of several secrets about its patients; some went to both."""
-        first, second, both = two_hospitals(generator, 400)
+        first, second, both = two_hospitals(generator, 800)
         return Intersection().run(first, second, both, ("zip", "age"), "secret", truth="secret", target="planted")
 
     @staticmethod
     def honest(generator: np.random.Generator) -> Finding:
         """The second hospital's rows are not of these people."""
-        first, second, both = two_hospitals(generator, 400)
+        first, second, both = two_hospitals(generator, 800)
         strange = {**second, "secret": generator.permutation(second["secret"])}
         return Intersection().run(first, strange, both, ("zip", "age"), "secret", truth="secret", target="honest")
 
