@@ -45,14 +45,15 @@ class Linkage:
         if truth is None and outsiders is None:
             fix = "name a column that tells who is who in both tables, or give people who are surely not in the release"
             raise Refused("no_control", "without a control group a match may be a coincidence.", fix=fix)
-        search = matched(released, known, on)
+        everybody = known if outsiders is None else _together(known, outsiders, on if truth is None else (*on, truth))
+        search = matched(released, everybody, on)
         links = search.links()
-        if truth is None:
-            assert outsiders is not None
-            rate = Rate(int((links >= 0).sum()), rows(known))
-            control: Rate | float = Rate(int((matched(released, outsiders, on).links() >= 0).sum()), rows(outsiders))
+        if truth is not None:
+            rate, control = _verified(links, released, everybody, truth)
         else:
-            rate, control = _verified(links, released, known, truth)
+            named, inside = links >= 0, rows(known)
+            rate = Rate(int(named[:inside].sum()), inside)
+            control = Rate(int(named[inside:].sum()), len(named) - inside)
         figures = {
             "smallest_class": search.released.smallest,
             "rows_alone": int((search.released.sizes == 1).sum()),
@@ -81,6 +82,13 @@ class Linkage:
         released = dict(pick(everybody, slice(0, 2000)))
         released["id"] = generator.permutation(released["id"])
         return Linkage().run(released, everybody, ("zip", "birth", "sex"), truth="id", target="honest")
+
+
+def _together(known: Table, outsiders: Table, names: Sequence[str]) -> Table:
+    """One list, so that those inside and those outside are as alone in it."""
+    import numpy as np
+
+    return {name: np.concatenate([column(known, name), column(outsiders, name)]) for name in names}
 
 
 def _verified(links: NDArray[np.int64], released: Table, known: Table, truth: str) -> tuple[Rate, Rate | float]:

@@ -46,7 +46,7 @@ class Reconstruction:
 
         people = len(truth)
         count = self.queries if self.queries is not None else 4 * people
-        subsets = np.random.default_rng(self.seed).random((count, people)) < 0.5
+        subsets = np.random.default_rng(self.seed).integers(0, 2, (count, people), dtype=np.uint8).astype(bool)
         answers = sums(subsets)
         given = ~np.isnan(answers)
         nothing = np.zeros(people, dtype=bool)
@@ -103,4 +103,4 @@ def noisy_sums(generator: np.random.Generator, people: int, scale: float) -> tup
     import numpy as np
 
     truth = generator.permutation(np.arange(people) % 2 == 0)
-    return lambda subsets: subsets @ truth.astype(float) + generator.normal(0, scale, len(subsets)), truth
+    return lambda subsets: subsets[:, truth].sum(axis=1) + generator.normal(0, scale, len(subsets)), truth

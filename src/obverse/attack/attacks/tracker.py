@@ -70,17 +70,20 @@ def _padded(counting: Counting, condition: str, tracker: str, both: float) -> fl
 
 
 def _played(generator: np.random.Generator, noise: float) -> tuple[Counting, str, list[Person], list[str]]:
-    """A table of three hundred people whose conditions are Python: id, age and a secret."""
+    """Three hundred people in a table with id, age and a secret; counts of few, or of all but few, are refused."""
+    import sqlite3
+
     import numpy as np
 
     truth = generator.permutation(np.arange(300) < 150)
-    rows = [{"id": i, "age": int(age), "ill": bool(truth[i])} for i, age in enumerate(generator.integers(20, 80, 300))]
+    table = sqlite3.connect(":memory:")
+    table.execute("CREATE TABLE people (id INTEGER, age INTEGER, ill INTEGER)")
+    rows = zip(range(300), generator.integers(20, 80, 300).tolist(), truth.tolist())
+    table.executemany("INSERT INTO people VALUES (?, ?, ?)", rows)
 
     def ask(sql: str) -> float | None:
-        meets = sql.partition(" WHERE ")[2].lower().replace(" = ", " == ")
-        code = compile(meets or "True", "condition", "eval")
-        exact = sum(bool(eval(code, {"__builtins__": {}}, row)) for row in rows)
+        ((exact,),) = table.execute(sql).fetchall()
         return exact + float(generator.laplace(0, noise)) if 10 <= exact <= 290 else None
 
     people = [Person(i, bool(truth[i])) for i in range(60)]
-    return Counting(ask, "people", "id"), "ill", people, ["age < 20", "age < 50"]
+    return Counting(ask, "people", "id"), "ill = 1", people, ["age < 20", "age < 50"]
