@@ -12,8 +12,9 @@ import people
 
 from obverse.core.stream import Stream
 from obverse.local.hashing import mixed
-from obverse.local.protocols import PROTOCOLS, Direct, LocalProtocol
+from obverse.local.protocols import PROTOCOLS, Direct, LocalProtocol, WordProtocol
 from obverse.local.protocols.base import MeanProtocol
+from obverse.local.protocols.words import bits_for
 
 EPSILONS = (Fraction(1), Fraction(3))
 PLACES = 64  # of a numeric grid
@@ -22,7 +23,9 @@ SDS = 3.0
 
 
 def keys(codes: Any, protocol: LocalProtocol) -> Any:
-    """Items as the protocol takes them: their numbers, or as many hashes of 64 bits."""
+    """Items as the protocol takes them: their numbers, or as many hashes of 64 bits, or words of as many bits as those have."""
+    if isinstance(protocol, WordProtocol):
+        return mixed(codes.astype(np.uint64)) >> np.uint64(64 - protocol.letters * bits_for(protocol.symbols))
     return mixed(codes.astype(np.uint64)) if protocol.coded == "key" else codes.astype(np.uint64)
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import asking
 import local_error
+import local_words
 import numpy as np
 import people
 import trips
@@ -179,7 +180,7 @@ def main() -> None:
     if importlib.util.find_spec("cryptography") is None:
         print("the extra `collect` is not installed: clients draw from the operating system, which is slower")
     print(f"load {os.getloadavg()[0]:.1f} at the start", flush=True)
-    bars = rates() + long_list() + memory() + single() + local_error.bars()
+    bars = rates() + long_list() + memory() + single() + local_error.bars() + local_words.bars()
     raise SystemExit(0 if asking.print_bars(bars) else 1)
 
 

@@ -16,3 +16,13 @@ def items(n: int, size: int) -> Any:
     weights = np.arange(1, size + 1, dtype=np.float64) ** -1.1
     cumulated = np.cumsum(weights) / weights.sum()
     return np.searchsorted(cumulated[:-1], np.random.default_rng((SEED, n, size)).random(n), side="right")
+
+
+def words(n: int) -> tuple[list[str], Any]:
+    """2,000 made-up words of 2 to 6 letters, the most frequent first, and which of them each of n people has."""
+    import numpy as np
+
+    generator, made = np.random.default_rng(SEED), dict.fromkeys(["ab"])
+    while len(made) < 2000:
+        made["".join(map(chr, generator.integers(97, 123, generator.integers(2, 7))))] = None
+    return list(made), items(n, len(made))

@@ -206,6 +206,7 @@ def specs() -> dict[str, Spec]:
     asked["memoised_unary"] = replace(plain, protocol=MemoisedUnary.fitted(4, Fraction(1)), survey=roomy)
     asked["texts"] = replace(plain, protocol=Rappor.published(), survey=replace(plain.survey, options=(), labels={}, none=None))
     asked["labels"] = spec_for(["no", "yes"], more='labels = { "de" = { no = "nein \U0001f600", yes = "ja\\n" } }')
+    asked["shuffled"] = spec_for(["no", "yes"], more=f'shuffler = {{ key = "{KEY.hex()}" }}')
     asked["one_of_several"] = several_spec("one", ("direct", "local_hash"), many.format(2))
     asked["all_of_several"] = several_spec("budget", ("pooled_hash", "unary"), many.format(2))
     return asked
@@ -288,6 +289,8 @@ def refused() -> list[str]:
     found = [document.replace(old, new) for old, new in changes]
     assert document not in found
     direct = specs()["direct"].document.decode()
+    through = specs()["shuffled"].document.decode()
+    found += [through.replace(KEY.hex(), wrong) for wrong in ("", KEY.hex().upper())]
     two = specs()["one_of_several"].document.decode()
     found += [two.replace(*change) for change in (
         ('"split":"one"', '"split":"budget"'), ('"split":"one",', ""), ('"name":"town"', '"name":"smokes"'), ('"c",', ""),

@@ -17,6 +17,7 @@ from obverse.local.protocols import (
     AllOfSeveral,
     CountMean,
     Direct,
+    Fragments,
     Hadamard,
     HadamardCountMean,
     HybridMean,
@@ -28,13 +29,17 @@ from obverse.local.protocols import (
     OneOfSeveral,
     PiecewiseMean,
     PooledHash,
+    Prefixes,
     Projective,
+    ProjectiveSketch,
     Rappor,
     Several,
     Subset,
     Unary,
+    WordProtocol,
 )
 from obverse.local.protocols.base import MeanProtocol
+from obverse.local.protocols.words import beginnings
 from obverse.testing.check_protocol import (
     check_estimates,
     check_law,
@@ -48,6 +53,7 @@ HALF, ONCE = Fraction(1, 2), Fraction(1)
 FEW = (Direct.fitted(3, ONCE), LocalHash.fitted(4, HALF))
 MORE = (Unary.fitted(2, HALF), OneBitMean.fitted(3, HALF), PooledHash(2, 37, Direct.two_coins()))
 MANY = (Direct.fitted(3, ONCE), Unary.fitted(5, HALF), LocalHash.fitted(4, ONCE), HybridMean.fitted(6, HALF))
+PLANE = ProjectiveSketch(3, Projective(7, 2, 3, ONE // 3))
 SMALL: dict[str, list[LocalProtocol]] = {
     "direct": [Direct.two_coins(), Direct.truthful(2, Fraction(1, 3)), Direct.fitted(5, Fraction(1)), Direct(3, ONE - 1)],
     "unary": [Unary.fitted(4, Fraction(1)), Unary.symmetric(5, Fraction(2)), Unary.fitted(9, Fraction(1, 10))],
@@ -58,6 +64,9 @@ SMALL: dict[str, list[LocalProtocol]] = {
     "subset": [Subset.fitted(5, Fraction(1)), Subset.fitted(9, Fraction(3)), Subset(4, 2, ONE // 4 * 3)],
     "count_mean": [CountMean(3, 4, ONE // 4 * 3), CountMean(2, 9, ONE // 8 * 5)],
     "hadamard_count_mean": [HadamardCountMean(3, 8, ONE // 4 * 3), HadamardCountMean.fitted(2, Fraction(1))],
+    "projective_sketch": [PLANE],
+    "prefixes": [Prefixes(4, 5, 2, 3, PLANE)],
+    "fragments": [Fragments(4, 5, 2, PLANE)],
     "rappor": [Rappor(3, 2, 5, ONE // 4, ONE // 2, ONE // 4 * 3), Rappor(4, 1, 300, ONE // 8, ONE // 10, ONE // 7)],
     "loloha": [Loloha.fitted(7, Fraction(1)), Loloha(9, 50, Direct.two_coins(), Direct.truthful(2, Fraction(1, 3)))],
     "memoised_unary": [MemoisedUnary.fitted(3, Fraction(1)), MemoisedUnary.symmetric(3, Fraction(3), Fraction(1, 2))],
@@ -77,6 +86,9 @@ LARGER: dict[str, list[LocalProtocol]] = {
     "subset": [Subset.fitted(20, Fraction(1)), Subset.fitted(30, Fraction(2))],
     "count_mean": [CountMean(256, 64, Unary.symmetric(2, Fraction(1)).own), CountMean(64, 100, ONE // 4 * 3)],
     "hadamard_count_mean": [HadamardCountMean.fitted(70, Fraction(1)), HadamardCountMean(64, 256, ONE // 4 * 3)],
+    "projective_sketch": [ProjectiveSketch.fitted(2, Fraction(3))],
+    "prefixes": [Prefixes.of_words(6, 29, Fraction(1))],
+    "fragments": [Fragments.of_words(5, 29, Fraction(2))],
     "rappor": [Rappor.fitted(20, Fraction(3)), Rappor(16, 2, 5000, ONE // 8, ONE // 4, ONE // 4 * 3)],
     "loloha": [Loloha.fitted(40, Fraction(2)), Loloha.fitted(20, Fraction(1))],
     "memoised_unary": [MemoisedUnary.fitted(40, Fraction(2)), MemoisedUnary.symmetric(30, Fraction(4), Fraction(1))],
@@ -91,6 +103,10 @@ LARGER: dict[str, list[LocalProtocol]] = {
 def items_of(protocol: LocalProtocol) -> list[int]:
     if protocol.coded == "key":
         return [item_key(f"item {number}") for number in range(20)]
+    if isinstance(protocol, WordProtocol):
+        whole = beginnings(protocol.symbols, min(protocol.letters, 4))
+        shift = (protocol.letters - min(protocol.letters, 4)) * (protocol.symbols - 1).bit_length()
+        return [int(code) << shift for code in whole[:: max(1, len(whole) // 20)][:20]]
     return list(range(protocol.size))  # type: ignore[attr-defined]
 
 
@@ -101,7 +117,7 @@ def test_every_protocol_is_checked() -> None:
 @pytest.mark.parametrize("protocol", [p for some in SMALL.values() for p in some], ids=lambda p: f"{p.name}-{p.length}")
 def test_a_protocol_keeps_its_claim(protocol: LocalProtocol) -> None:
     draws = 4_000 if isinstance(protocol, Several) else 20_000  # for every combination of answers
-    check_protocol(protocol, items_of(protocol)[: 5 if protocol.coded == "key" else None], draws=draws)
+    check_protocol(protocol, items_of(protocol)[: 5 if protocol.coded in ("key", "word") else None], draws=draws)
 
 
 @pytest.mark.parametrize("protocol", [p for some in LARGER.values() for p in some], ids=lambda p: f"{p.name}-{p.length}")
@@ -201,6 +217,9 @@ def test_reports_that_no_device_could_send_are_not_valid() -> None:
     assert told(Projective(9, 3, 3, ONE // 2), b"\x0c", b"\x0d") == [True, False]
     assert told(Subset(9, 2, ONE // 4 * 3), b"\x01\x01", b"\x01\x02", b"\x03\x01", b"\x01\0") == [True, False, False, False]
     assert told(CountMean(3, 9, ONE // 4 * 3), b"\x02\xff\x01", b"\x03\0\0", b"\0\0\x02") == [True, False, False]
+    assert told(PLANE, b"\x14", b"\x15") == [True, False]
+    assert told(Prefixes(4, 5, 2, 3, PLANE), b"\x3e", b"\x3f") == [True, False]
+    assert told(Fragments(4, 5, 2, PLANE), b"\x3e\x14", b"\x3f\x14", b"\x3e\x15") == [True, False, False]
     filtered = Rappor(9, 2, 3, ONE // 4, ONE // 4, ONE // 2)
     assert told(filtered, b"\x02\xff\x01", b"\x03\0\0", b"\0\0\x02") == [True, False, False]
     assert told(PiecewiseMean(4, 2, ONE // 2), b"\x04", b"\x05") == [True, False]

@@ -148,7 +148,7 @@ def test_a_vector_of_another_length_is_rejected(tmp_path: Path, change: int) -> 
 
 def test_a_flood_is_taken_in_parts_of_bounded_size() -> None:
     """ldp-014: what is read at once is bounded; that a service says 429 is told where it is served."""
-    lines = io.StringIO("zz\n" * (REPORTS_AT_ONCE + 5) + "a" * (1 << 20))
+    lines = io.BytesIO(b"zz\n" * (REPORTS_AT_ONCE + 5) + b"a" * (1 << 20))
     parts = [len(part) for part in submitted(lines)]
     assert parts == [REPORTS_AT_ONCE, 5 + (1 << 20) // (1 << 17)]
 

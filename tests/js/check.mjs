@@ -125,6 +125,7 @@ for (const wrong of ["perhaps", "", "\ud800", 3, null]) {
 for (const [wrong, code] of [["yes", "no_such_question"], [null, "no_such_question"], [{ smokes: "no", hops: "no" }, "no_such_question"], [{ town: "c" }, "unanswered"], [{ smokes: "x" }, "not_an_option"]]) {
   same(await codeOfRefusal(() => local.codeOf(specs.one_of_several, wrong)), code, `no answers ${JSON.stringify(wrong)}`);
 }
+same(client_text(specs.shuffled).includes("shuffler") && !client_text(specs.direct).includes("shuffler"), true, "the shuffler is told");
 same(client_text(specs.all_of_several, "de").includes("- Rauchst du?"), true, "every question is read");
 same(await codeOfRefusal(() => local.codeOf(specs.texts, "a\udfff")), "not_an_option", "half a character");
 

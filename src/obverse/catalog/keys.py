@@ -194,6 +194,7 @@ QUESTION = (
     Key("step", POSITIVE, "Numbers: the distance of two that are told apart; a hundredth of the range unless told."),
     Key("protocol", Text(), "How a device randomizes: auto unless told, which chooses for the planned number of people."),
 )
+SHUFFLER = Section((Key("key", Text(), "Its public key (Ed25519), as `obverse collect shuffler` prints it.", required=True),))
 SURVEY = Section(
     (
         *QUESTION,
@@ -201,6 +202,8 @@ SURVEY = Section(
         Key("questions", Named("question", Section(QUESTION)), "Several questions: each with its options or bounds."),
         Key("split", Text(("one", "budget")), "Several questions: one of them is answered in each report, by chance; or all, "
             "each at its part of epsilon. one unless told."),
+        Key("letters", Whole(64), "Texts: words that nobody listed are found, cut after so many letters; 64 bits at most."),
+        Key("alphabet", Text(), "Texts: the letters of such words; a to z and the apostrophe unless told, others as one."),
         Key("epsilon", EPSILON, "The loss of one report.", required=True),
         Key("permanent", EPSILON, "Protocols that remember: the loss of any number of reports of one and the same answer."),
         Key("people", Whole(10**12), "How many are expected to answer; 1000 unless told. auto and plans go by it."),
@@ -209,6 +212,7 @@ SURVEY = Section(
         Key("lifetime", EPSILON, "The loss that all reports of one person may add up to; that of all reports unless told."),
         Key("minimum", Whole(10**9), "Below this many reports nothing is estimated; 20 unless told."),
         Key("retention_days", Whole(36500), "How long reports are kept.", required=True),
+        Key("shuffler", SHUFFLER, "Another party, who hands on reports in batches, without a sender and in random order."),
         Key("purpose", Texts(), "What the answers are used for.", required=True),
         Key("consent", Texts(), "What people agree to before anything is sent.", required=True),
     )

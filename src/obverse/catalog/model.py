@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
+from obverse.catalog.spelling import Spelling
 from obverse.core.bounds import UNBOUNDED, Bounds, Interval
 from obverse.core.errors import Refused, invariant
 from obverse.core.types import Type
@@ -159,6 +160,8 @@ class Survey:
     consent: Texts
     split: Split | None = None  # how several questions share a report
     questions: tuple[Question, ...] = ()
+    shuffler: str | None = None  # public key, in hexadecimal
+    spelling: Spelling | None = None  # of words that are to be discovered
 
     @property
     def parts(self) -> tuple[Survey, ...]:

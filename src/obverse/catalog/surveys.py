@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from fractions import Fraction
 from typing import Any
 
 from obverse.catalog.locate import Document, KeyParts
 from obverse.catalog.model import Question, Survey, Texts
+from obverse.catalog.spelling import spelling
 from obverse.core.errors import Refused
 from obverse.core.numbers import exact
 
@@ -15,6 +17,7 @@ PEOPLE, MINIMUM = 1000, 20
 STEPS = 100
 PLACES_MAX = 2**16  # of a numeric grid
 NO_LANGUAGE = "und"
+SHUFFLER_KEY = re.compile(r"[0-9a-f]{64}")
 
 
 def survey(name: str, raw: dict[str, Any], document: Document) -> Survey:
@@ -46,7 +49,17 @@ def survey(name: str, raw: dict[str, Any], document: Document) -> Survey:
         consent=texts(raw["consent"]),
         split=raw.get("split", "one") if questions else None,
         questions=questions,
+        shuffler=_shuffler(raw, path, document),
+        spelling=spelling(raw, path, document),
     )
+
+
+def _shuffler(raw: dict[str, Any], path: KeyParts, document: Document) -> str | None:
+    key: str | None = raw.get("shuffler", {}).get("key")
+    if key is not None and not SHUFFLER_KEY.fullmatch(key):
+        message = "a shuffler's key has 64 digits in hexadecimal, in small letters"
+        raise document.error("bad_values", (*path, "shuffler", "key"), message, fix="Take it from `obverse collect shuffler`.")
+    return key
 
 
 def _question(name: str, raw: dict[str, Any], path: KeyParts, document: Document) -> Question:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 import click
 
 from obverse.cli.device import answer, consent, withdraw
-from obverse.cli.estimated import print_estimate
+from obverse.cli.estimated import print_discovery, print_estimate
 from obverse.cli.failures import VerbGroup
 from obverse.cli.options import print_json, with_json, with_project
 from obverse.cli.questions import print_estimates, print_plan
+from obverse.cli.shuffle import fresh_tokens, print_shuffled, shuffle, shuffled_json, shuffler, with_shuffler
 from obverse.cli.terminal import Heading, print_fact, print_table
 
 
@@ -103,30 +104,33 @@ def simulate(name: str, shares: tuple[str, ...], people: int | None, as_json: bo
     found, _ = spec_in(project, name)
     held = played(found, shares, people or found.survey.people)
     if found.parts:
-        print_estimates(estimates(found, held.tally), as_json, held.truth)
+        print_estimates(estimates(found, held.tally), as_json, truth=held.truth)
         return
     result = estimated(found, held.tally)
     if as_json:
         print_json({**result.as_json(), "truth": held.truth})
         return
     rows = [
-        [row.item, f"{held.truth[row.item]:.4f}", f"{row.value:.4f}", f"{row.low:.4f} to {row.high:.4f}"] for row in result.rows
+        [row.item, f"{held.truth.get(row.item, 0.0):.4f}", f"{row.value:.4f}", f"{row.low:.4f} to {row.high:.4f}"]
+        for row in result.rows
     ]
+    shown = {row.item for row in result.rows}
+    rows += [[item, f"{share:.4f}", "not found", ""] for item, share in held.truth.items() if item not in shown]
     headings = [Heading("answer"), *(Heading(title, "right") for title in ("truth", "estimate", "interval"))]
     print_table(headings, rows)
+    print_discovery(result)
     print_fact("Played", f"{result.n:,} made-up people, by {held.how}")
 
 
 @collect.command()
 @click.argument("name")
 @click.option("-n", "number", type=click.IntRange(1, 1_000_000), default=1, show_default=True, help="How many.")
+@with_shuffler
 @with_json
 @with_project
-def tokens(name: str, number: int, as_json: bool, project: Path) -> None:
+def tokens(name: str, number: int, folder: Path | None, as_json: bool, project: Path) -> None:
     """Tokens to hand out, one line each; each allows one report. Which goes to whom is not written down."""
-    from obverse.session.surveys import collection_in
-
-    made = [token.hex() for token in collection_in(project, name).tokens(number)]
+    made = [token.hex() for token in fresh_tokens(project, name, number, folder)]
     if as_json:
         print_json({"version": 1, "tokens": made})
     else:
@@ -135,25 +139,49 @@ def tokens(name: str, number: int, as_json: bool, project: Path) -> None:
 
 @collect.command()
 @click.argument("name")
-@click.argument("reports", type=click.File("r"), default="-")
+@click.argument("reports", type=click.File("rb"), default="-")
 @with_json
 @with_project
-def add(name: str, reports: TextIO, as_json: bool, project: Path) -> None:
-    """Count reports: lines of a token and a report, in hexadecimal, from a file or standard input."""
+def add(name: str, reports: BinaryIO, as_json: bool, project: Path) -> None:
+    """Count reports: lines of a token and a report, in hexadecimal, from a file or standard input; or a shuffler's batch."""
+    from obverse.session.attested import add_batch
     from obverse.session.surveys import collection_in, submitted
 
     collection = collection_in(project, name)
     counted, rejected = 0, Counter[str]()
-    for came in submitted(reports):
-        refused = collection.add(came)
-        counted += len(came) - sum(refused.values())
-        rejected.update(refused)
+    if collection.spec.survey.shuffler is not None:
+        counted = add_batch(collection, reports.read())
+    else:
+        for came in submitted(reports):
+            refused = collection.add(came)
+            counted += len(came) - sum(refused.values())
+            rejected.update(refused)
     if as_json:
         print_json({"version": 1, "counted": counted, "rejected": rejected})
         return
     print_fact("Counted", f"{counted:,}")
     for reason, count in rejected.items():
         print_fact("Rejected", f"{count:,} ({reason})")
+
+
+@collect.command()
+@click.argument("name")
+@click.argument("file", type=click.File("wb"))
+@with_json
+@with_project
+def tally(name: str, file: BinaryIO, as_json: bool, project: Path) -> None:
+    """Save the counts, for another collector of the same survey: `collect estimate --merge` adds them up."""
+    from obverse.local.estimate import enough
+    from obverse.session.surveys import collection_in
+
+    collection = collection_in(project, name)
+    found = collection.tally()
+    enough(collection.spec, found.n)
+    file.write(found.saved())
+    if as_json:
+        print_json({"version": 1, "survey": collection.spec.id, "reports": found.n})
+    else:
+        print_fact("Saved", f"the counts of {found.n:,} reports")
 
 
 @collect.command()
@@ -176,9 +204,11 @@ def forget(name: str, as_json: bool, project: Path) -> None:
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Level of the intervals.")
 @click.option("--simultaneous", is_flag=True, help="Widen intervals so that all of them hold at once.")
 @click.option("--malicious", type=click.FloatRange(0, 1), default=0.01, show_default=True, help="Share of crafted reports.")
-@click.option("--items", type=click.File("r"), help="Texts to estimate, one a line; needed where any text may be sent.")
+@click.option("--delta", type=float, default=1e-8, show_default=True, help="At which a shuffled batch's epsilon is told.")
+@click.option("--items", type=click.File("r"), help="Texts to estimate, one a line; else words are discovered.")
 @click.option("--beyond", type=click.FloatRange(0, 1), help="Share of reports beyond a lifetime; by the schedule unless told.")
 @click.option("--regress", is_flag=True, help="RAPPOR: find which of the texts explain the reports, and which share none does.")
+@click.option("--merge", type=click.File("rb"), multiple=True, metavar="FILE", help="Counts that another collector saved.")
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it, as .html, .svg or .png.")
 @with_json
 @with_project
@@ -187,9 +217,11 @@ def estimate(
     confidence: float,
     simultaneous: bool,
     malicious: float,
+    delta: float,
     items: TextIO | None,
     beyond: float | None,
     regress: bool,
+    merge: tuple[BinaryIO, ...],
     plot: Path | None,
     as_json: bool,
     project: Path,
@@ -197,21 +229,23 @@ def estimate(
     """Shares of the answers, unbiased, with intervals, tests and the worst that liars could do."""
     from obverse.local.estimate import estimate as estimated
     from obverse.local.questions import estimates
+    from obverse.local.tally import loaded
+    from obverse.session.attested import shuffling
     from obverse.session.surveys import collection_in
 
     collection = collection_in(project, name)
-    if collection.spec.parts:
-        several = estimates(
-            collection.spec, collection.tally(), level=confidence, simultaneous=simultaneous, malice=malicious
-        )
-        if plot is not None:
-            several.plot().save(str(plot))
-        print_estimates(several, as_json)
+    spec, counted = collection.spec, collection.tally()
+    for file in merge:
+        counted = counted.plus(loaded(spec.digest, spec.protocol, file.read()))
+    shuffled = shuffling(collection, delta, malicious)
+    if spec.parts:
+        several = estimates(spec, counted, level=confidence, simultaneous=simultaneous, malice=malicious)
+        print_estimates(several, as_json, shuffled=shuffled, plot=plot)
         return
     named = [line.strip() for line in items or () if line.strip()]
     found = estimated(
-        collection.spec,
-        collection.tally(),
+        spec,
+        counted,
         named,
         level=confidence,
         simultaneous=simultaneous,
@@ -222,10 +256,11 @@ def estimate(
     if plot is not None:
         found.plot().save(str(plot))
     if as_json:
-        print_json(found.as_json())
+        print_json(found.as_json() | shuffled_json(shuffled))
     else:
         print_estimate(found, len(named))
+        print_shuffled(shuffled)
 
 
-for verb in (consent, answer, withdraw):
+for verb in (consent, answer, withdraw, shuffler, shuffle):
     collect.add_command(verb)

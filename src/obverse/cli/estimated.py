@@ -21,10 +21,13 @@ def print_estimate(found: Estimate, candidates: int) -> None:
          *([f"{row.simplex:.4f}"] if row.simplex is not None else [])]
         for row in found.rows
     ]  # fmt: skip
-    print_table([Heading("answer"), *(Heading(title, "right") for title in titles)], rows)
+    if rows:
+        print_table([Heading("answer"), *(Heading(title, "right") for title in titles)], rows)
+    print_discovery(found)
     print_fact("Reports", f"{found.n:,}")
     kind = "all intervals at once" if found.simultaneous else "each interval"
     beside = "; the simplex view adds up to one, and is biased" if on_simplex else ""
+    beside += "; wider, because words were chosen" if found.discovery is not None else ""
     print_fact("Noise", f"{kind} at {100 * found.level:g} %{beside}")
     if found.unexplained is not None:
         share, deviation = found.unexplained
@@ -41,3 +44,8 @@ def print_estimate(found: Estimate, candidates: int) -> None:
         print_fact("Odd", f"{found.odd:,} of these reports have so many or so few bits set as coins hardly ever make them")
     print_fact("Liars", f"{100 * found.malice:g} % of reports, crafted, would move a value by up to {found.worst_shift:.2g}")
     print_fact("Loss", f"epsilon {found.epsilon} for each report, spent by the respondents; estimating costs nothing")
+
+
+def print_discovery(found: Estimate) -> None:
+    for title, text in () if found.discovery is None else found.discovery.words():
+        print_fact(title, text)

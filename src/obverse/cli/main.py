@@ -38,6 +38,7 @@ SECTIONS: dict[str, tuple[VerbLine, ...]] = {
         VerbLine("attack", "obverse.cli.attack:attack", "Attack a release or an interface: what does it give away?"),
     ),
     "For the curator": (
+        VerbLine("anonymize", "obverse.cli.anonymize:anonymize", "Make a table k-anonymous; show what still works against it."),
         VerbLine("demo", "obverse.cli.demo:demo", "Write a synthetic sample project to try things on."),
         VerbLine("init", "obverse.cli.init:init", "Draft obverse.toml from column names and declared types."),
         VerbLine("check", "obverse.cli.check:check", "Validate obverse.toml, its sources and its ledger."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -180,6 +180,10 @@ class Ledger(Protocol):
 
     def record_catalog(self, fingerprint: str) -> None:
         """Note the declared facts that answers now depend on, where they changed."""
+        ...
+
+    def record_custody(self, table: str, columns: Sequence[str], what: str, reason: str) -> None:
+        """Note that the curator is about to read rows themselves, and why."""
         ...
 
     def entries(self) -> Iterator[Entry]: ...

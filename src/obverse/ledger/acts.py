@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -131,6 +131,11 @@ def version(book: Book, version: str, through: int | None) -> Draft:
             fix="Name the last partition that the data holds now.",
         )
     return Draft("version", {"version": version, **({"through": through} if through is not None else {})})
+
+
+def custody(table: str, columns: Sequence[str], what: str, reason: str) -> Draft:
+    """That the curator reads rows, of which table and for what; nothing is charged."""
+    return Draft("custody", {"table": table, "columns": list(columns), "what": what, "reason": reason})
 
 
 def still_open(book: Book) -> None:

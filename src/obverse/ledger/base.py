@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 
@@ -140,6 +140,10 @@ class ChainLedger(ABC):
     def record_version(self, version: str, through: int | None = None) -> None:
         """Note that the curator published a new version of the data, and through which partition where it has any."""
         self._append("version", lambda book: acts.version(book, version, through))
+
+    def record_custody(self, table: str, columns: Sequence[str], what: str, reason: str) -> None:
+        """Note, durably, that the curator is about to read rows themselves."""
+        self._append("custody", lambda book: acts.custody(table, columns, what, reason))
 
     def _stored(self, debit: Debit) -> Stored:
         answer = self._answer(debit.number)

@@ -201,4 +201,5 @@ _ACTS: dict[str, Callable[[Book, Entry], None]] = {
     "close": _close,
     "moved": _reopen,
     "adopt": _noted,
+    "custody": _noted,
 }

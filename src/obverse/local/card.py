@@ -10,7 +10,7 @@ from obverse.catalog.model import Question, Survey
 from obverse.catalog.surveys import NO_LANGUAGE
 from obverse.core.numbers import plain
 from obverse.local.card_words import ENGLISH, Words, in_language, words_in
-from obverse.local.protocols import Direct, LastingProtocol, LocalProtocol, OneOfSeveral, Several
+from obverse.local.protocols import Direct, LastingProtocol, LocalProtocol, OneOfSeveral, Several, WordProtocol
 from obverse.local.wire import HEAD_BYTES
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def card_json(spec: Spec) -> dict[str, Any]:
         "belief": belief_words(asked.lifetime, ENGLISH),
         "text": dict(card_texts(asked, spec.protocol)),
     }
-    return told | several_json(spec)
+    return told | several_json(spec) | ({} if asked.shuffler is None else {"shuffler": asked.shuffler})
 
 
 def several_json(spec: Spec) -> dict[str, Any]:
@@ -86,6 +86,7 @@ def _card(asked: Survey, protocol: LocalProtocol, language: str) -> str:
         words.sent.format(protocol=protocol.name, bytes=HEAD_BYTES + protocol.length),
         odds_words(asked, protocol, words, language),
         *(f"- {in_language(one.question, language)} {odds_words(one, part, words, language)}" for one, part in parts),
+        *([] if asked.shuffler is None else [words.shuffled.format(asked.shuffler)]),
         words.loss.format(**told),
         *([words.lasting.format(**told)] if "answer" in told else []),
         belief_words(asked.lifetime, words),
@@ -109,7 +110,8 @@ def odds_words(asked: Survey, protocol: LocalProtocol, words: Words, language: s
             return words.of_many.format(kept=kept, other=other)
         low, high = (_label(asked, option, language) for option in asked.options)
         return words.of_two.format(low=low, high=high, kept=kept, other=other)
-    return words.any_two.format(ratio=plain(Fraction(math.exp(float(protocol.loss()))).limit_denominator(1000), 3))
+    told = words.any_two.format(ratio=plain(Fraction(math.exp(float(protocol.loss()))).limit_denominator(1000), 3))
+    return f"{protocol.sends()} {told}" if isinstance(protocol, WordProtocol) else told
 
 
 def belief_words(epsilon: Fraction, words: Words) -> str:

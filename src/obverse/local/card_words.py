@@ -21,6 +21,7 @@ class Words:
     any_two: str
     one_of: str
     all_of: str
+    shuffled: str
     loss: str
     lasting: str
     belief: str
@@ -40,6 +41,7 @@ ENGLISH = Words(
     any_two="Whatever is sent, any two answers could have sent it: the one at most {ratio} times as likely as the other.",
     one_of="One of {n} questions is answered, which chance picks; nothing of the other answers is sent.",
     all_of="All of {n} questions are answered, and their losses add up to that of the report.",
+    shuffled="It goes to a shuffler, who hands on many at once in random order, without saying whose they are. Its key: {}",
     loss="Loss (epsilon): {report} per report, {day} per day, {lifetime} in a lifetime.",
     lasting="However often you send one answer, it costs at most {answer}; when it changes is not hidden.",
     belief="Who thought one of two answers of yours as likely as the other may come to believe it with {most} %.",
@@ -57,6 +59,8 @@ GERMAN = Words(
     " wie eine andere.",
     one_of="Beantwortet wird eine von {n} Fragen, die der Zufall wählt; von den anderen Antworten wird nichts gesendet.",
     all_of="Alle {n} Fragen werden beantwortet; ihre Verluste ergeben zusammen den des Berichts.",
+    shuffled="Sie geht an einen Mischer, der viele zugleich in zufälliger Folge weitergibt, ohne zu sagen, wessen sie sind."
+    " Sein Schlüssel: {}",
     loss="Verlust (Epsilon): {report} je Bericht, {day} am Tag, {lifetime} im ganzen Leben.",
     lasting="Wie oft du dieselbe Antwort auch sendest, sie kostet höchstens {answer}; wann sie sich ändert, ist zu sehen.",
     belief="Wer zwei Antworten von dir für gleich wahrscheinlich hielt, kann eine davon danach zu höchstens {most} % glauben.",

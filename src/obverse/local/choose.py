@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import cast
 
 from obverse.catalog.model import Survey
+from obverse.catalog.spelling import Spelling
 from obverse.core.errors import Refused
 from obverse.core.numbers import several
-from obverse.local.makers import ITEMS_MAX, MOST_ITEMS, OF_NUMBERS, made, size_of
+from obverse.local.discover import MISSED
+from obverse.local.makers import ITEMS_MAX, MOST_ITEMS, OF_NUMBERS, OF_WORDS, made, size_of
 from obverse.local.protocols import AllOfSeveral, Hadamard, LocalProtocol, OneOfSeveral
 from obverse.local.protocols.base import MeanProtocol
 from obverse.local.protocols.several import PARTS_MAX, SIZE_MAX, Part, fits_within
@@ -40,6 +42,8 @@ def chosen(survey: Survey) -> Choice:
         return Choice(protocol, deviation(protocol, survey.people), f"{survey.protocol}, as declared.")
     if survey.bounds is not None:
         return _best(survey, tuple(OF_NUMBERS), "the mean of people in the middle is off by {:.3g} of the range")
+    if survey.spelling is not None:
+        return _for_words(survey, survey.spelling)
     if not survey.options:
         name = "rappor" if survey.permanent is not None else "count_mean"
         protocol = made(survey, name)
@@ -68,6 +72,20 @@ def _each(survey: Survey) -> Choice:
     protocol = AllOfSeveral(parts) if survey.split == "budget" else OneOfSeveral(parts)
     why = " ".join(f"{one.name}: {choice.why}" for one, choice in zip(asked, choices))
     return Choice(protocol, max(choice.deviation for choice in choices), why)
+
+
+def _for_words(survey: Survey, spelling: Spelling) -> Choice:
+    """The one that finds the rarest words."""
+    seen = {
+        name: make(spelling.letters, spelling.symbols, survey.epsilon).visible(survey.people, MISSED, MISSED)
+        for name, make in OF_WORDS.items()
+    }
+    best, *others = sorted(seen, key=lambda name: seen[name])
+    share = f"{seen[best]:.2g}, at the least, is" if seen[best] < 1 else "1 is not yet"
+    beside = ", ".join(f"{name} {seen[name] / seen[best]:.3g}" for name in others)
+    why = f"{best}: among {survey.people:,} people a word of share {share} found; shares of others, in times of that: {beside}."
+    protocol = made(survey, best)
+    return Choice(protocol, deviation(protocol, survey.people), why)
 
 
 def _best(survey: Survey, names: tuple[str, ...], told: str) -> Choice:

@@ -184,7 +184,8 @@ def _forgotten(spec: Spec, record: Record) -> Record:
 
 
 def _any_item(spec: Spec, coins: Coins) -> int:
-    """An item that no answer moves: the one for no answer, else a uniform one; to each question. A text is a uniform key."""
+    """An item that no answer moves: the one for no answer, else a uniform one; to each question. A text is a uniform key, a
+    word a uniform number."""
     asked = spec.survey
     if isinstance(spec.protocol, Several):
         return spec.protocol.code([_any_item(part, coins) for part in spec.parts])
@@ -194,4 +195,5 @@ def _any_item(spec: Spec, coins: Coins) -> int:
         return spec.code(asked.options[coins.below(len(asked.options))])
     if spec.grid is not None:
         return coins.below(spec.grid.size)
-    return int.from_bytes(coins.raw(8), "little") & WORD
+    key = int.from_bytes(coins.raw(8), "little") & WORD
+    return key if asked.spelling is None else key >> WORD.bit_length() - asked.spelling.letters * asked.spelling.bits

@@ -15,6 +15,7 @@ from obverse.core.errors import Refused
 from obverse.core.numbers import plain
 from obverse.local.beyond import pull, scheduled_share
 from obverse.local.decode import decode
+from obverse.local.discover import Discovery, discover
 from obverse.local.grid import Grid
 from obverse.local.protocols import Rappor
 from obverse.local.protocols.several import sampled
@@ -60,6 +61,7 @@ class Estimate:
     beyond: float = 0.0  # a share of reports that tell nothing, because a lifetime's epsilon was spent
     pull: float = 0.0  # how far they would pull the furthest value
     unexplained: tuple[float, float] | None = None  # by regression: the share of people whom no item found explains, deviation
+    discovery: Discovery | None = None  # where nobody named the items
 
     @property
     def floor_share(self) -> float:
@@ -79,6 +81,7 @@ class Estimate:
             "odd": self.odd,
             "beyond": {"share": self.beyond, "pull": self.pull},
             "unexplained": None if self.unexplained is None else dict(zip(("share", "deviation"), self.unexplained)),
+            **({} if self.discovery is None else {"discovery": self.discovery.as_json()}),
             "rows": [
                 {
                     "item": row.item,
@@ -102,7 +105,7 @@ class Estimate:
         bars = [{"key": row.item, "value": row.value, "low": row.low, "high": row.high} for row in rows]
         words = f"{self.n:,} reports, epsilon {float(self.epsilon):.4g} each; intervals at {100 * self.level:g} %"
         title = extra("altair", "plot").TitleParams(text=self.survey, subtitle=words, anchor="start", subtitleColor="#555")
-        return whiskered(bars, "mean" if self.rows[0].item == "mean" and len(self.rows) == 1 else "share", "answer", title)
+        return whiskered(bars, "mean" if [row.item for row in self.rows] == ["mean"] else "share", "answer", title)
 
 
 def estimate(
@@ -130,7 +133,7 @@ def estimate(
         return told.mean(spec.grid)
     named = tuple(items) or spec.survey.options
     if not named:
-        raise Refused("no_items", "any text may have been sent.", fix="Name the texts whose shares you want: --items FILE.")
+        return told.discovered(simultaneous)
     codes = np.array([spec.code(item) for item in named], dtype=np.uint64)
     if regress:
         return told.regressed(named, codes)
@@ -166,6 +169,7 @@ class _Told:
         simultaneous: bool = False,
         width: float = 1.0,
         unexplained: tuple[float, float] | None = None,
+        discovery: Discovery | None = None,
     ) -> Estimate:
         """`shares` of one are `width` in the rows."""
         spec = self.spec
@@ -183,6 +187,7 @@ class _Told:
             self.beyond,
             pull(spec, shares, self.beyond) * width,
             unexplained,
+            discovery,
         )
 
     def mean(self, grid: Grid) -> Estimate:
@@ -195,6 +200,25 @@ class _Told:
         half, value = quantile(self.level, 1) * deviation, grid.number(share)
         row = Row("mean", value, value - half, value + half, deviation, 1.0)
         return self.estimate((row,), found.value, width=width)
+
+    def discovered(self, simultaneous: bool) -> Estimate:
+        """Words that stand out. The choice is paid for: intervals are as wide as if all that were tested had one.
+
+        Unless they are simultaneous, of those shown a share `level` holds on average (Benjamini and Yekutieli 2005).
+        """
+        import numpy as np
+
+        quantile(self.level, 1)  # refuses what is no level
+        found, told = discover(self.spec, self.tally, 1 - self.level)
+        wide = quantile(self.level, found.tested / (1 if simultaneous else len(found.codes)) if len(found.codes) else 1)
+        spelling, deviation = self.spec.survey.spelling, np.sqrt(found.found.variance)
+        assert spelling is not None
+        rows = tuple(
+            Row(spelling.word(int(code)), float(v), float(v - wide * s), float(v + wide * s), float(s), float(p))
+            for code, v, s, p in zip(found.codes, found.found.value, deviation, found.p_values)
+        )
+        floor = math.sqrt(found.found.floor)
+        return self.estimate(rows, found.found.value, floor=floor, simultaneous=simultaneous, discovery=told)
 
     def regressed(self, named: Sequence[str], codes: Codes) -> Estimate:
         """The items that are found among these candidates, by regression on the bits of all cohorts."""
@@ -221,7 +245,7 @@ def enough(spec: Spec, n: int) -> None:
         )
 
 
-def quantile(level: float, tests: int) -> float:
+def quantile(level: float, tests: float) -> float:
     """How many deviations an interval reaches on each side; for several at once by Bonferroni."""
     if not 0 < level < 1:
         raise Refused("bad_parameter", "a level lies between 0 and 1.", fix="Write a level such as 0.95.")

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from obverse.local.choose import deviation
+from obverse.local.discover import MISSED, people_for
 from obverse.local.estimate import MALICE, worst_shift
+from obverse.local.protocols import WordProtocol
 from obverse.local.spec import Spec
 
 SEEN = 0.95  # chance of seeing it
@@ -28,13 +30,18 @@ class Foreseen:
 
 def foresee(spec: Spec, people: int) -> Foreseen:
     found = deviation(spec.protocol, people)
+    visible = sigmas() * found
+    if isinstance(spec.protocol, WordProtocol):
+        visible = spec.protocol.visible(people, 1 - SEEN, MISSED)
     frame, leverage = spec.frame.length, spec.protocol.leverage()
     central = math.sqrt(2) / (float(spec.protocol.loss()) * people)
-    return Foreseen(people, found, sigmas() * found, frame, leverage, worst_shift(spec, MALICE), central)
+    return Foreseen(people, found, visible, frame, leverage, worst_shift(spec, MALICE), central)
 
 
 def people_needed(spec: Spec, share: float) -> int:
     """How many people it takes to tell a share from none, with one chance in twenty of missing it, or of seeing too much."""
+    if isinstance(spec.protocol, WordProtocol):
+        return people_for(spec.protocol, share)
     return math.ceil((sigmas() * deviation(spec.protocol, 1) / share) ** 2)
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 from obverse.catalog.model import Survey
 from obverse.core.errors import Refused
@@ -13,6 +14,7 @@ from obverse.core.numbers import plain
 from obverse.local.protocols import (
     CountMean,
     Direct,
+    Fragments,
     Hadamard,
     HadamardCountMean,
     HybridMean,
@@ -24,13 +26,17 @@ from obverse.local.protocols import (
     OneBitMean,
     PiecewiseMean,
     PooledHash,
+    Prefixes,
     Projective,
+    ProjectiveSketch,
     Rappor,
     Subset,
     Unary,
+    WordProtocol,
 )
 
 Maker = Callable[[int, Fraction, Fraction], LocalProtocol]  # items, epsilon of all reports of one answer, epsilon of one
+WordMaker = Callable[[int, int, Fraction], WordProtocol]  # letters of a word, symbols that each may be, epsilon
 TIMES_EVER = 2  # all reports of one answer lose this many times what one does, unless told
 
 
@@ -60,9 +66,14 @@ OF_ITEMS: dict[str, Maker] = {
 OF_TEXTS: dict[str, Maker] = {
     "count_mean": once(CountMean.fitted),
     "hadamard_count_mean": once(HadamardCountMean.fitted),
+    "projective_sketch": once(ProjectiveSketch.fitted),
     "apple_emoji": once(lambda size, epsilon: CountMean.published()),
     "rappor": once(Rappor.fitted),
     "rappor_published": once(lambda size, epsilon: Rappor.published()),
+}
+OF_WORDS: dict[str, WordMaker] = {
+    "prefixes": Prefixes.of_words,
+    "fragments": Fragments.of_words,
 }
 OF_NUMBERS: dict[str, Maker] = {
     "one_bit_mean": once(OneBitMean.fitted),
@@ -104,7 +115,14 @@ def makers_for(survey: Survey) -> dict[str, Maker]:
     """Those that fit what is asked; a list of options may be taken for texts as well."""
     if survey.bounds is not None:
         return OF_NUMBERS
+    if survey.spelling is not None:
+        letters, symbols = survey.spelling.letters, survey.spelling.symbols
+        return {name: once(partial(_spelled, make, letters, symbols)) for name, make in OF_WORDS.items()}
     return OF_ITEMS | OF_TEXTS if survey.options else OF_TEXTS
+
+
+def _spelled(make: WordMaker, letters: int, symbols: int, size: int, epsilon: Fraction) -> LocalProtocol:
+    return make(letters, symbols, epsilon)
 
 
 def size_of(survey: Survey) -> int:
@@ -123,7 +141,8 @@ def made(survey: Survey, name: str) -> LocalProtocol:
     makers = makers_for(survey)
     if name not in makers:
         names = ", ".join(["auto", *makers])
-        raise Refused("bad_choice", f"there is no protocol {name!r} for this.", fix=f"Name one of {names}.")
+        fix = "Declare text = true and letters = 8." if name in OF_WORDS else f"Name one of {names}."
+        raise Refused("bad_choice", f"there is no protocol {name!r} for this.", fix=fix)
     if not survey.epsilon <= ever(survey):
         fix = "Declare permanent at least as large as epsilon."
         raise Refused("bad_parameter", "one report cannot lose more than all of them.", fix=fix)

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, TypeGuard
 
 from obverse.catalog.model import Question, Survey
+from obverse.catalog.spelling import Spelling
 from obverse.core.errors import InvariantBroken, Refused, invariant
 from obverse.core.numbers import exact
 from obverse.local.card import card_texts
@@ -20,6 +21,7 @@ from obverse.local.coins import Coins
 from obverse.local.grid import Grid
 from obverse.local.hashing import digest_word, item_key
 from obverse.local.protocols import LastingProtocol, LocalProtocol, Several
+from obverse.local.spec_sound import sound
 from obverse.local.wire import ID_BYTES, Frame
 
 VERSION = 1
@@ -54,10 +56,14 @@ class Spec:
         }
         if self.permanent is not None:
             told["epsilon"]["permanent"] = _text(self.permanent)
+        if asked.shuffler is not None:
+            told["shuffler"] = {"key": asked.shuffler}
         if asked.questions:
             told["split"] = asked.split
             named = [(one, {"name": one.name, "question": dict(one.question)}) for one in asked.questions]
             told["questions"] = [names | _asked_json(one) for one, names in named]
+        if asked.spelling is not None:
+            told["words"] = {"letters": asked.spelling.letters, "alphabet": asked.spelling.alphabet}
         return told | _asked_json(asked)
 
     @cached_property
@@ -122,6 +128,8 @@ class Spec:
             return self.grid.place(number(answer), coins)
         if not _is_text(answer) or not answer:
             raise Refused("not_an_option", "the answer is a text.", fix="Give a text that is not empty.")
+        if asked.spelling is not None:
+            return asked.spelling.code(answer)
         known = unicodedata.normalize("NFC", answer)
         if asked.options and known not in asked.options:
             raise Refused("not_an_option", "this is not one of the survey's options.", fix="Give one as it is written.")
@@ -156,7 +164,7 @@ class Spec:
 def spec_of(told: Any) -> Spec:
     """The specification that was written; it must come to the same bytes again, so nothing in it is passed over."""
     try:
-        asked = _question_of(told, told["protocol"])
+        asked, words = _question_of(told, told["protocol"]), told.get("words")
         made = Spec(
             Survey(
                 **{field.name: getattr(asked, field.name) for field in fields(asked)},
@@ -170,12 +178,14 @@ def spec_of(told: Any) -> Spec:
                 retention_days=told["retention_days"],
                 purpose=told["purpose"],
                 consent=told["consent"],
+                shuffler=told.get("shuffler", {}).get("key"),
                 split=told.get("split"),
                 questions=tuple(map(_question_of, told.get("questions", ()), told["protocol"].get("parts", ()))),
+                spelling=None if words is None else Spelling(words["letters"], words["alphabet"]),
             ),
             protocol_of(told["protocol"]),
         )
-        if made.document != canonical_json(told) or not _sound(told, made):
+        if made.document != canonical_json(told) or not sound(told, made):
             raise ValueError
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, InvariantBroken):
         raise _not_a_spec() from None
@@ -237,49 +247,6 @@ def number(answer: Answers) -> Fraction:
 def _is_text(answer: Any) -> TypeGuard[str]:
     """Whether this is a text of whole characters; halves of a surrogate pair have no bytes."""
     return isinstance(answer, str) and not any("\ud800" <= sign <= "\udfff" for sign in answer)
-
-
-def _sound(told: dict[str, Any], made: Spec) -> bool:
-    """Whether a device could go by it: whole positive limits, texts that are texts, and answers that the protocol takes."""
-    limits = ("reports", "per_day", "people", "minimum", "retention_days")
-    asked, names = made.survey, [one.name for one in made.survey.questions]
-    return (
-        all(type(told[limit]) is int and told[limit] >= 1 for limit in limits)
-        and asked.lifetime > 0
-        and all(_are_texts(told[key]) for key in ("purpose", "consent"))
-        and len(set(names)) == len(names)
-        and (_splits(made) if names or isinstance(made.protocol, Several) else asked.split is None)
-        and all(_answerable(one) for one in made.parts or (made,))
-        and isinstance(asked.name, str)
-        and _are_texts(asked.question)
-    )
-
-
-def _splits(made: Spec) -> bool:
-    """Whether questions are several, and the protocol is the one of their split, with a part for each."""
-    asked, protocol = made.survey, made.protocol
-    named = {"one": "one_of_several", "budget": "all_of_several"}.get(str(asked.split))
-    as_many = isinstance(protocol, Several) and len(protocol.parts) == len(asked.questions)
-    return protocol.name == named and as_many and not asked.options and asked.bounds is None
-
-
-def _answerable(made: Spec) -> bool:
-    """Whether one question is sound, and has as many items as its protocol."""
-    asked, size = made.survey, getattr(made.protocol, "size", None)
-    items = len(asked.options) if made.grid is None else made.grid.size
-    return (
-        _are_texts(asked.question)
-        and all(isinstance(text, str) for text in (asked.name, *asked.options))
-        and len(set(asked.options)) == len(asked.options)
-        and (asked.none is None or asked.none in asked.options)
-        and (made.grid is None or made.grid.low + (items - 1) * (asked.step or 1) == made.grid.high)
-        and (made.protocol.coded == "key" or size == items)
-        and (made.protocol.coded != "place" or made.grid is not None)
-    )
-
-
-def _are_texts(told: Any) -> bool:
-    return bool(told) and all(isinstance(text, str) for text in told.values())
 
 
 def _not_a_spec() -> Refused:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +14,8 @@ from obverse.local.protocols import LocalProtocol
 
 if TYPE_CHECKING:
     from obverse.local.protocols.base import Counts, Payloads
+
+MAGIC = b"obverse tally 1\n"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,12 +30,7 @@ class Tally:
 
     def plus(self, other: Tally) -> Tally:
         if other.survey != self.survey:
-            raise Refused(
-                "other_survey",
-                "these are reports of two surveys.",
-                why="whatever changes in a specification, its reports mean something else.",
-                fix="Merge reports of one survey id.",
-            )
+            raise _other_survey()
         reasons = sorted({*self.rejected, *other.rejected})
         rejected = {reason: self.rejected.get(reason, 0) + other.rejected.get(reason, 0) for reason in reasons}
         return Tally(self.survey, self.n + other.n, self.counts + other.counts, rejected, self.odd + other.odd)
@@ -39,6 +38,11 @@ class Tally:
     def packed(self) -> bytes:
         """The counts as bytes, to be kept or sent; `unpacked` reads them."""
         return zlib.compress(self.counts.astype("<i8").tobytes(), 1)
+
+    def saved(self) -> bytes:
+        """All of it, for another collector of the same survey; `loaded` reads it."""
+        told = {"survey": self.survey.hex(), "n": self.n, "rejected": dict(self.rejected), "odd": self.odd}
+        return MAGIC + json.dumps(told, sort_keys=True).encode() + b"\n" + self.packed()
 
     def same(self, other: Tally) -> bool:
         import numpy as np
@@ -65,3 +69,34 @@ def unpacked(survey: bytes, protocol: LocalProtocol, n: int, packed: bytes) -> T
 
     counts = np.frombuffer(zlib.decompress(packed), dtype="<i8").astype(np.int64)
     return Tally(survey, n, counts.reshape(protocol.shape))
+
+
+def loaded(survey: bytes, protocol: LocalProtocol, saved: bytes) -> Tally:
+    """A tally that was saved, which may come from anywhere: whatever does not fit is refused."""
+    try:
+        if not saved.startswith(MAGIC):
+            raise ValueError
+        head, packed = saved[len(MAGIC) :].split(b"\n", 1)
+        told = json.loads(head)
+        if told["survey"] != survey.hex():
+            raise _other_survey()
+        opened = zlib.decompressobj()
+        counts = opened.decompress(packed, 8 * math.prod(protocol.shape) + 1)  # not more, whatever it says
+        found = unpacked(survey, protocol, told["n"], zlib.compress(counts, 1))
+        rejected = {str(reason): int(count) for reason, count in told["rejected"].items()}
+        sound = type(found.n) is int and type(told["odd"]) is int and 0 <= told["odd"] <= found.n
+        if not sound or not opened.eof or (abs(found.counts) > found.n).any():
+            raise ValueError
+    except (ValueError, KeyError, TypeError, AttributeError, zlib.error):
+        fix = "Save it by `obverse collect tally`."
+        raise Refused("not_a_tally", "this is not a tally, or it is damaged.", fix=fix) from None
+    return Tally(survey, found.n, found.counts, rejected, told["odd"])
+
+
+def _other_survey() -> Refused:
+    return Refused(
+        "other_survey",
+        "these are reports of two surveys.",
+        why="whatever changes in a specification, its reports mean something else.",
+        fix="Merge reports of one survey id.",
+    )

@@ -26,7 +26,7 @@ def whiskered(bars: list[dict[str, Any]], name: str, keys: str, title: Any) -> A
     """Bars of `value` by `key`, with whiskers from `low` to `high` where there are any."""
     altair = extra("altair", "plot")
     width = min(max(WIDTH_PER_BAR * len(bars), WIDTH_MIN), WIDTH_MAX)
-    labels = altair.Axis(labelAngle=_angle(bars, width / len(bars)), labelLimit=160)
+    labels = altair.Axis(labelAngle=_angle(bars, width / max(len(bars), 1)), labelLimit=160)
     shown = altair.Chart(altair.Data(values=bars)).encode(x=altair.X("key:N", title=keys or None, sort=None, axis=labels))
     layers = [
         shown.mark_bar(color=BAR, width={"band": 0.4 if len(bars) == 1 else 0.85}).encode(
@@ -75,7 +75,7 @@ def _label(key: object) -> str:
 
 def _angle(bars: list[dict[str, Any]], room: float) -> int:
     """Labels lie flat while they fit under their bars."""
-    return 0 if max(len(bar["key"]) for bar in bars) * 6 <= room else -40
+    return 0 if max((len(bar["key"]) for bar in bars), default=0) * 6 <= room else -40
 
 
 def _tooltip(altair: Any, name: str) -> list[Any]:

@@ -22,6 +22,7 @@ from obverse.core.rng import Rng
 from obverse.engines.report_files import read_reports, write_reports
 from obverse.ledger.storage import BUSY_S, Database, Shape
 from obverse.local.accept import Submitted, accept
+from obverse.local.batch import Batch
 from obverse.local.odd import odd_reports
 from obverse.local.spec import Spec
 from obverse.local.tally import Tally, empty, tallied, unpacked
@@ -41,6 +42,7 @@ SHAPE = Shape(
         "CREATE TABLE survey (document BLOB NOT NULL, secret BLOB NOT NULL, epoch INTEGER NOT NULL)",
         "CREATE TABLE spent (mark BLOB PRIMARY KEY) WITHOUT ROWID",
         "CREATE TABLE batch (name TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE attested (batch BLOB PRIMARY KEY, reports INTEGER NOT NULL) WITHOUT ROWID",
         "CREATE TABLE kept (n INTEGER NOT NULL, counts BLOB NOT NULL)",  # of reports that are deleted
         "CREATE TABLE rejected (reason TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID",
     ),
@@ -85,10 +87,12 @@ class Collection:
 
     def tokens(self, n: int) -> list[bytes]:
         """Fresh tokens, one report each; who gets which is not written down."""
+        self._sees_reports()
         return [self._mint.issue(self._rng) for _ in range(n)]
 
     def add(self, submitted: Sequence[Submitted]) -> dict[str, int]:
         """Count what may be counted; returns the rejects by reason."""
+        self._sees_reports()
         with self._database.transaction() as connection:
 
             def spent(marks: Sequence[bytes]) -> set[bytes]:
@@ -104,12 +108,22 @@ class Collection:
                 name = self._write(accepted.payloads[self._order(len(accepted.payloads))])
                 connection.execute("INSERT INTO batch VALUES (?, ?)", (name, self._until()))
             connection.executemany("INSERT INTO spent VALUES (?)", [(mark,) for mark in sorted(accepted.marks)])
-            odd = odd_reports(self.spec.protocol, accepted.payloads)
-            connection.executemany(
-                "INSERT INTO rejected VALUES (?, ?) ON CONFLICT (reason) DO UPDATE SET count = count + excluded.count",
-                [*accepted.rejected.items(), *([(ODD, odd)] if odd else [])],
-            )
+            self._note(connection, accepted.rejected | {ODD: odd_reports(self.spec.protocol, accepted.payloads)})
         return accepted.rejected
+
+    def add_attested(self, batch: Batch) -> None:
+        """Count a batch that a shuffler has attested, once."""
+        with self._database.transaction() as connection:
+            if connection.execute("SELECT 1 FROM attested WHERE batch = ?", (batch.id,)).fetchone():
+                raise Refused("batch_known", "this batch was counted before.", fix="Nothing is left to do.")
+            connection.execute("INSERT INTO batch VALUES (?, ?)", (self._write(batch.payloads), self._until()))
+            connection.execute("INSERT INTO attested VALUES (?, ?)", (batch.id, len(batch.payloads)))
+            self._note(connection, {ODD: odd_reports(self.spec.protocol, batch.payloads)})
+
+    def attested(self) -> list[int]:
+        """How many reports each attested batch has."""
+        with self._database.reading() as connection:
+            return [int(n) for (n,) in connection.execute("SELECT reports FROM attested")]
 
     def tally(self) -> Tally:
         """All that was counted."""
@@ -123,6 +137,12 @@ class Collection:
 
     def close(self) -> None:
         self._database.close()
+
+    def _note(self, connection: sqlite3.Connection, reasons: dict[str, int]) -> None:
+        connection.executemany(
+            "INSERT INTO rejected VALUES (?, ?) ON CONFLICT (reason) DO UPDATE SET count = count + excluded.count",
+            [(reason, count) for reason, count in reasons.items() if count],
+        )
 
     def _until(self) -> int:
         """The day on which reports of today are deleted: never later than was promised, and not telling which day today is."""
@@ -158,6 +178,15 @@ class Collection:
                 if path.name not in counted:
                     path.unlink()
 
+    def _sees_reports(self) -> None:
+        """Where there is a shuffler, nobody else sees whose report is whose."""
+        if self.spec.survey.shuffler is not None:
+            raise Refused(
+                "attested_only",
+                f"survey {self.spec.survey.name} has a shuffler, who hands out tokens and takes reports.",
+                fix="Use --shuffler FOLDER there, and add the batches that it attests.",
+            )
+
     def _write(self, payloads: Payloads) -> str:
         name = f"{secrets.token_hex(16)}.parquet"
         path = self.folder / name
@@ -188,7 +217,7 @@ def _opened(connection: sqlite3.Connection, spec: Spec) -> tuple[bytes, int]:
     row = connection.execute("SELECT document, secret, epoch FROM survey").fetchone()
     if row is not None and row[0] == spec.document:
         return row[1], int(row[2])
-    if connection.execute("SELECT 1 FROM spent UNION ALL SELECT 1 FROM rejected LIMIT 1").fetchone():
+    if any(connection.execute(f"SELECT 1 FROM {came} LIMIT 1").fetchone() for came in ("spent", "rejected", "attested")):
         raise _changed(spec)
     connection.execute("DELETE FROM survey")
     secret = secrets.token_bytes(32)

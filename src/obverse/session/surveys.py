@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO
 
 from obverse.catalog.load import load
 from obverse.catalog.model import Catalog
@@ -48,10 +48,10 @@ def _spec(catalog: Catalog, name: str) -> tuple[Spec, Choice]:
     return Spec(survey, choice.protocol), choice
 
 
-def submitted(lines: TextIO) -> Iterator[list[Submitted]]:
+def submitted(lines: BinaryIO) -> Iterator[list[Submitted]]:
     """Reports as text, some at a time: on each line a token and a report, in hexadecimal. What cannot be read is a report of
     no length; a line that does not end is cut, so that memory is bounded whatever comes."""
-    told = (line.split(None, 2) for line in iter(partial(lines.readline, LINE_MAX), ""))
+    told = (line.decode(errors="replace").split(None, 2) for line in iter(partial(lines.readline, LINE_MAX), b""))
     kept = (_submitted(words) for words in told if words)
     while some := list(islice(kept, REPORTS_AT_ONCE)):
         yield some

@@ -37,6 +37,16 @@ epsilon = 4
 retention_days = 30
 purpose = "A dictionary."
 consent = "I agree."
+[surveys.new]
+question = "Which word?"
+text = true
+letters = 5
+alphabet = "abcdef"
+epsilon = 6
+people = 2000
+retention_days = 30
+purpose = "A dictionary."
+consent = "I agree."
 """
 
 
@@ -95,6 +105,32 @@ def test_texts_are_estimated_by_name(obverse: Obverse, tmp_path: Path) -> None:
     shares = {row["item"]: row for row in found["rows"]}
     assert abs(shares["naïve"]["share"] - 250 / 300) < 6 * shares["naïve"]["deviation"]
     assert abs(shares["nobody"]["share"]) < 6 * shares["nobody"]["deviation"]
+
+
+def test_words_that_nobody_listed_are_discovered(obverse: Obverse, tmp_path: Path) -> None:
+    """Seen from afar: both are missed with a chance below 1e-9."""
+    obverse("collect", "add", "new", input=sent(obverse, "new", ["Face"] * 250 + ["decaf"] * 250 + ["bad!"] * 100))
+    found = json.loads(obverse("collect", "estimate", "new", "--json").stdout)
+    shares = {row["item"]: row for row in found["rows"]}
+    assert {"face", "decaf"} <= shares.keys()
+    assert found["discovery"]["found"] == len(shares)
+    table = obverse("collect", "estimate", "new", "--plot", str(tmp_path / "words.svg")).stdout
+    assert "nobody sent is among them with a chance of at most 5 %" in table
+    assert (tmp_path / "words.svg").read_text().startswith("<svg")
+    (tmp_path / "words.txt").write_text("decaf\n", encoding="utf-8")
+    (row,) = json.loads(obverse("collect", "estimate", "new", "--items", str(tmp_path / "words.txt"), "--json").stdout)["rows"]
+    assert row["item"] == "decaf"
+
+
+def test_a_survey_of_words_is_planned_and_played(obverse: Obverse) -> None:
+    assert "prefixes" in obverse("collect", "plan", "new").stdout
+    assert json.loads(obverse("collect", "plan", "new", "--json").stdout)["people_needed"] > 1000
+    assert "Of your word" in obverse("collect", "card", "new").stdout
+    played = obverse("collect", "simulate", "new", "--share", "face=0.4", "--share", "bed=0.0005").stdout
+    assert "face" in played
+    assert "not found" in played
+    nothing = obverse("collect", "simulate", "new", "--people", "100").stdout
+    assert "takes" in nothing
 
 
 def test_a_survey_is_played_before_anybody_is_asked(obverse: Obverse) -> None:
@@ -158,10 +194,22 @@ def test_losses_of_surveys_stand_beside_the_budget(obverse: Obverse) -> None:
     assert "of a lifetime" in said
     assert "answers every survey to its end may lose epsilon" in said
     told = json.loads(obverse("budget", "--json").stdout)
-    assert [line["name"] for line in told["surveys"]] == ["smoking", "hours", "word"]
+    assert [line["name"] for line in told["surveys"]] == ["smoking", "hours", "word", "new"]
 
 
 def test_a_project_of_surveys_alone_tells_their_losses(obverse: Obverse, project: Path) -> None:
     (project / "obverse.toml").write_text('[project]\nname = "class"\n' + SURVEYS)
-    assert "who answers every survey to its end may lose epsilon 14" in obverse("budget").stdout
+    assert "who answers every survey to its end may lose epsilon 20" in obverse("budget").stdout
     assert json.loads(obverse("budget", "--json").stdout)["lines"] == []
+
+
+def test_two_collectors_add_up_their_counts(obverse: Obverse, project: Path, tmp_path: Path) -> None:
+    obverse("collect", "add", "smoking", input=sent(obverse, "smoking", ["yes"] * 25))
+    saved = tmp_path / "counts"
+    assert "25 reports" in obverse("collect", "tally", "smoking", str(saved)).stdout
+    told = json.loads(obverse("collect", "estimate", "smoking", "--merge", str(saved), "--merge", str(saved), "--json").stdout)
+    assert told["reports"] == 75
+    assert "other_survey" in obverse("collect", "estimate", "hours", "--merge", str(saved)).stderr
+    saved.write_bytes(saved.read_bytes()[:-4])
+    assert "not_a_tally" in obverse("collect", "estimate", "smoking", "--merge", str(saved)).stderr
+    assert "too_few_reports" in obverse("collect", "tally", "word", str(tmp_path / "none")).stderr

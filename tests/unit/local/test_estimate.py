@@ -45,7 +45,7 @@ def test_intervals_cover_as_often_as_they_say(protocol: str) -> None:
     assert wide >= 35  # of 50; a chance below 1e-4 under 90 %, and the seed is fixed
 
 
-@pytest.mark.parametrize("protocol", ["direct", "unary"])
+@pytest.mark.parametrize("protocol", ["direct", "unary", "memoised_unary"])
 def test_the_simulated_law_is_that_of_reports(protocol: str) -> None:
     """Means and variances of 300 tallies each way agree within what chance allows (6 standard errors)."""
     spec, rng = spec_for(OPTIONS, protocol), SeededRng(12)

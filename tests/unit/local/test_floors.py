@@ -8,7 +8,7 @@ import numpy as np
 
 from obverse.local.hashing import item_key, key_symbols_of, symbols_of
 from obverse.local.odds import ONE
-from obverse.local.protocols import CountMean, Direct, HadamardCountMean, PooledHash, Rappor
+from obverse.local.protocols import CountMean, Direct, HadamardCountMean, PooledHash, Projective, ProjectiveSketch, Rappor
 from obverse.local.protocols.base import Estimated
 from obverse.local.transform import walsh_hadamard
 
@@ -66,6 +66,14 @@ def test_the_floor_of_a_transformed_sketch_is_that_of_its_collisions() -> None:
     sums = 10**6 * walsh_hadamard(columns_held(32, 16)) // (16 * 2)
     counts = np.concatenate([sums, np.full((32, 1), 10**9)], axis=1)
     check_floor(protocol.estimate(counts, 32 * 10**9, KEYS), 1 / (32 * 15))
+
+
+def test_the_floor_of_a_projective_sketch_is_that_of_its_collisions() -> None:
+    protocol = ProjectiveSketch(32, Projective(13, 3, 3, ONE // 2))
+    each = [[protocol.answer.probability(column, sent) for sent in protocol.answer.payloads()] for column in range(13)]
+    law = np.array([[float(chance) for chance in row] for row in each])
+    counts = np.rint(10**8 * (columns_held(32, 13) @ law)).astype(np.int64)  # as of 10**11 reports for each row
+    check_floor(protocol.estimate(counts, int(counts.sum()), KEYS), 1 / (32 * 12))
 
 
 def check_floor(found: Estimated, factor: float) -> None:

@@ -33,10 +33,9 @@ GIVEN = {"smokes": "yes", "town": "c", "hours": 6}
 
 def collected(spec: Spec, n: int, rng: SeededRng) -> Tally:
     """A third smokes; of towns half is the first and half the third; all sleep six hours."""
-    coins = Coins(rng.raw)
-    answers = [{"smokes": ("yes", "no", "no")[i % 3], "town": ("a", "c")[i % 2], "hours": 6} for i in range(n)]
-    own = [{name: given[name] for name in (part.survey.name for part in spec.parts)} for given in answers]
-    codes = np.array([spec.code(given, coins) for given in own], dtype=np.uint64)
+    answers = [{"smokes": ("yes", "no", "no")[i % 3], "town": ("a", "c")[i % 2], "hours": 6} for i in range(6)]
+    own = [{part.survey.name: given[part.survey.name] for part in spec.parts} for given in answers]
+    codes = np.resize(np.array([spec.code(given, Coins(rng.raw)) for given in own], dtype=np.uint64), n)
     return tallied(spec.digest, spec.protocol, spec.protocol.reports(codes, rng))
 
 

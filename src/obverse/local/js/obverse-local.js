@@ -603,6 +603,7 @@ function sound(told) {
     ["reports", "per_day", "people", "minimum", "retention_days"].every((limit) => whole(told[limit], 1, ONE - 1)) &&
     [told.purpose, told.consent].every(areTexts) &&
     asksSoundly(told, kind) &&
+    (!("shuffler" in told) || /^[0-9a-f]{64}$/.test(told.shuffler.key)) &&
     exceeds(fraction(told.epsilon.lifetime), [0n, 1n]) &&
     atLeast(told.epsilon.report, kind.loss(told.protocol)) &&
     (kind.lasting ? atLeast(told.epsilon.permanent, kind.lasting(told.protocol)) : !("permanent" in told.epsilon))

@@ -3,6 +3,7 @@
 from obverse.local.protocols.base import Estimated, LastingProtocol, LocalProtocol
 from obverse.local.protocols.count_mean import CountMean
 from obverse.local.protocols.direct import Direct
+from obverse.local.protocols.fragments import Fragments
 from obverse.local.protocols.hadamard import Hadamard
 from obverse.local.protocols.hadamard_count_mean import HadamardCountMean
 from obverse.local.protocols.hybrid_mean import HybridMean
@@ -12,11 +13,14 @@ from obverse.local.protocols.memoised_unary import MemoisedUnary
 from obverse.local.protocols.one_bit_mean import OneBitMean
 from obverse.local.protocols.piecewise_mean import PiecewiseMean
 from obverse.local.protocols.pooled_hash import PooledHash
+from obverse.local.protocols.prefixes import Prefixes
 from obverse.local.protocols.projective import Projective
+from obverse.local.protocols.projective_sketch import ProjectiveSketch
 from obverse.local.protocols.rappor import Rappor
 from obverse.local.protocols.several import AllOfSeveral, OneOfSeveral, Several
 from obverse.local.protocols.subset import Subset
 from obverse.local.protocols.unary import Unary
+from obverse.local.protocols.words import WordProtocol
 
 PROTOCOLS: tuple[type[LocalProtocol], ...] = (
     Direct,
@@ -28,6 +32,9 @@ PROTOCOLS: tuple[type[LocalProtocol], ...] = (
     Subset,
     CountMean,
     HadamardCountMean,
+    ProjectiveSketch,
+    Prefixes,
+    Fragments,
     Rappor,
     Loloha,
     MemoisedUnary,
@@ -44,6 +51,7 @@ __all__ = [
     "CountMean",
     "Direct",
     "Estimated",
+    "Fragments",
     "Hadamard",
     "HadamardCountMean",
     "HybridMean",
@@ -56,9 +64,12 @@ __all__ = [
     "OneOfSeveral",
     "PiecewiseMean",
     "PooledHash",
+    "Prefixes",
     "Projective",
+    "ProjectiveSketch",
     "Rappor",
     "Several",
     "Subset",
     "Unary",
+    "WordProtocol",
 ]

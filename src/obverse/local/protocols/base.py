@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 BLOCK = 1 << 15  # reports that are made at a time
 Maker = TypeVar("Maker", bound="Callable[..., Payloads]")
 Told = Literal["shares", "mean"]
-Coded = Literal["index", "key", "place"]  # an item's number in the list; the 64-bit hash of its text; a place on a numeric grid
+# an item's number in the list; the 64-bit hash of its text; a place on a numeric grid; a word, a few bits for each letter
+Coded = Literal["index", "key", "place", "word"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,10 +68,10 @@ class Projective:
         invariant(0 < self.odds < ONE, "odds lie strictly between none and all")
 
     @classmethod
-    def fitted(cls, size: int, epsilon: Fraction) -> Projective:
+    def fitted(cls, size: int, epsilon: Fraction, most: int = CELLS_MAX) -> Projective:
         """The field of least variance for items that few people have; near e**epsilon + 1 if the list is long.
 
-        Farther from it, at epsilon 5 and more, where the transform would be larger than it may.
+        Farther from it, at epsilon 5 and more, where the transform would be larger than it may, or points more than `most`.
         """
         check_epsilon(epsilon)
         growth = exp_down(epsilon)
@@ -79,7 +79,7 @@ class Projective:
             (_variance(field, dims, float(growth)), field, dims)
             for field in filter(_is_prime, range(2, FIELD_MAX))
             for dims in (_dims(field, size),)
-            if field**dims <= CELLS_MAX
+            if field**dims <= CELLS_MAX and _points(field, dims) <= most
         )
         weight = (growth - 1) * _points(field, dims - 1)
         guess = weight / (weight + _points(field, dims))
@@ -172,6 +172,14 @@ class Projective:
         support: Counts = np.rint(found).astype(np.int64)
         invariant(bool(np.all(np.abs(found - support) < 0.25)), "the transform is near whole numbers")
         return support
+
+    def agreement(self) -> NDArray[np.bool_]:
+        """Which points agree with which: a symmetric matrix, for spaces that are small."""
+        import numpy as np
+
+        digits = self._vectors(np.arange(self.points))[:, None] // self._powers() % self.field
+        found: NDArray[np.bool_] = digits @ digits.T % self.field == 0
+        return found
 
     def leverage(self) -> float:
         return float((1 - self.other) / (self.own - self.other))

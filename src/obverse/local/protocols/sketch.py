@@ -19,14 +19,15 @@ def cell_sums(table: Counts, keys: Codes, columns: int, hashes: int = 1) -> Coun
     import numpy as np
 
     found = np.zeros(len(keys), dtype=np.int64)
-    rows = np.arange(len(table) * hashes)[:, None]
+    rows, flat = np.arange(len(table) * hashes, dtype=np.uint64)[:, None], table.reshape(-1)
+    firsts = rows // np.uint64(hashes) * np.uint64(table.shape[1])
     for low in range(0, len(keys), CELLS):
         some = keys[low : low + CELLS]
         step = max(1, CELLS // len(some))
         for start in range(0, len(rows), step):
-            here = rows[start : start + step]
-            cells = key_symbols_of(here.view(np.uint64), some, columns).view(np.int64)
-            found[low : low + CELLS] += table[here // hashes, cells].sum(axis=0)
+            cells = key_symbols_of(rows[start : start + step], some, columns)
+            cells += firsts[start : start + step]
+            found[low : low + CELLS] += flat.take(cells.view(np.int64)).sum(axis=0)
     return found
 
 

@@ -1,0 +1,48 @@
+"""How far a table satisfies each model: the k, l, t ... that it reaches, by one GROUP BY."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from obverse.anonymize.distances import entropies, equal, ordered, per_class, tails
+
+if TYPE_CHECKING:
+    from obverse.anonymize.classes import Classes
+    from obverse.anonymize.recoding import Recoded
+
+RECURSIVE_L = 2
+
+
+def measured(recoded: Recoded) -> dict[str, Any]:
+    """Of the worst class: k; for each sensitive column l, t and the largest share of one value; presence."""
+    classes = recoded.classes()
+    here = classes.sizes > 0
+    found: dict[str, Any] = {"k": int(classes.sizes[here].min()) if here.any() else 0, "classes": int(here.sum())}
+    if classes.population is not None and here.any():
+        share = classes.sizes / np.maximum(np.maximum(classes.population, classes.sizes), 1)
+        found["presence"] = [float(share.min()), float(share.max())]
+    found["sensitive"] = {
+        column.name: _of_column(classes, place, here, column.size)
+        for place, column in enumerate(recoded.table.sensitive)
+        if here.any()
+    }
+    return found
+
+
+def _of_column(classes: Classes, place: int, here: np.ndarray[tuple[int], np.dtype[np.bool_]], size: int) -> dict[str, float]:
+    pairs = classes.pairs[place]
+    people = np.bincount(pairs.values, weights=pairs.counts, minlength=size)
+    whole = people / max(people.sum(), 1)
+    largest, tail = (part[here] for part in tails(classes, place, RECURSIVE_L))
+    with np.errstate(divide="ignore"):
+        ratio = float(np.max(largest / tail))
+    return {
+        "distinct_l": int(per_class(classes, place, np.ones_like)[here].min()),
+        "entropy_l": max(float(np.exp(entropies(classes, place)[here].min())), 1.0),
+        "recursive_c": ratio if np.isfinite(ratio) else None,  # type: ignore[dict-item]
+        "t_equal": float(equal(classes, place, whole)[here].max()),
+        "t_ordered": float(ordered(classes, place, whole)[here].max()),
+        "alpha": float((largest / classes.sizes[here]).max()),
+    }

@@ -1,0 +1,180 @@
+"""Mondrian: the table cut at medians into boxes, as long as both halves satisfy the models (strict, multidimensional).
+
+All parts of one depth are cut together: rows of a part lie side by side, and each step is one pass over all rows. The column
+with the widest range, as a share of the column's own, is tried first; its cut is the one nearest to the part's median. Where
+a half fails, the next widest is tried. A part that no column cuts is a class. Ties go to the column that is named first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from obverse.anonymize.classes import Classes, classes_by
+from obverse.anonymize.models import Large, Model, all_hold
+from obverse.core.errors import Refused
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from obverse.anonymize.hierarchy import Hierarchy
+    from obverse.anonymize.table import Table
+
+    Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """The class of each row, and for each class and quasi-identifier the least and the greatest rank in it."""
+
+    classes: Integers
+    low: NDArray[np.int32]  # class by column
+    high: NDArray[np.int32]
+
+
+def mondrian(
+    table: Table,
+    hierarchies: Sequence[Hierarchy],
+    models: Sequence[Model],
+    told: Callable[[float], None] = lambda share: None,
+) -> Boxes:
+    """Cut until nothing can be cut."""
+    work = _Work(table, hierarchies, models)
+    if not bool(all_hold(models, work.whole()).all()):
+        raise Refused(
+            "not_reachable",
+            "the table as a whole does not satisfy the models, so no part of it does.",
+            fix="Ask for less, or leave out sensitive columns.",
+        )
+    while work.active:
+        work.step()
+        told(1 - work.active / max(len(table.counts), 1))
+    return work.boxes()
+
+
+class _Work:
+    """Rows in the order of their parts. Parts that are final leave the work."""
+
+    def __init__(self, table: Table, hierarchies: Sequence[Hierarchy], models: Sequence[Model]) -> None:
+        self._models = models
+        self._k = max([model.k for model in models if isinstance(model, Large)], default=1)
+        self._others = [model for model in models if not isinstance(model, Large)]
+        n = len(table.counts)
+        short = np.int16 if max(c.size for c in table.quasi) < 1 << 15 else np.int32  # half the memory to move
+        ranks = [h.ranks.astype(short)[c.codes] for h, c in zip(hierarchies, table.quasi)]
+        self._columns = np.array(ranks)
+        self._spans = np.array([max(c.size - 2, 1) for c in table.quasi], dtype=np.float64)
+        self._bits = max(int(self._columns.max(initial=0)).bit_length(), 1)
+        self._counts = table.counts.astype(np.int64)
+        self._weight_bits = max(int(self._counts.max(initial=1)).bit_length(), 1)
+        self._table = table
+        self._rows = np.arange(n)
+        self._starts = np.zeros(1 if n else 0, dtype=np.int64)
+        self._tried = np.zeros((len(ranks), len(self._starts)), dtype=bool)
+        self._classes = np.zeros(n, dtype=np.int64)
+        self._low: list[NDArray[np.int32]] = []
+        self._high: list[NDArray[np.int32]] = []
+        self._found = 0
+
+    @property
+    def active(self) -> int:
+        return len(self._rows)
+
+    def whole(self) -> Classes:
+        return self._judged(np.zeros(len(self._rows), dtype=np.int64), 1)
+
+    def step(self) -> None:
+        """One column tried for every part."""
+        lengths = np.diff(np.append(self._starts, len(self._rows)))
+        people = np.add.reduceat(self._counts, self._starts)
+        low, high = (
+            np.array([f.reduceat(column, self._starts) for column in self._columns], dtype=np.int32)
+            for f in (np.minimum, np.maximum)
+        )
+        width = (high - low) / self._spans[:, None]
+        width[self._tried] = 0.0
+        width[:, people < 2 * self._k] = 0.0
+        chosen = width.argmax(axis=0)
+        final = width[chosen, np.arange(len(chosen))] <= 0.0
+        part = np.repeat(np.arange(len(chosen)), lengths)
+        if final.any():
+            self._leave(final, part, low, high)
+            if not self.active:
+                return
+            kept = ~final
+            chosen, people, lengths = chosen[kept], people[kept], lengths[kept]
+            part = np.repeat(np.arange(len(chosen)), lengths)
+        values = self._columns.ravel().take((chosen * len(part))[part] + np.arange(len(part)))
+        cut, possible = self._cuts(part, values, people)
+        right = values > cut[part]
+        if self._others:
+            holds = all_hold(self._others, self._judged(2 * part + right, 2 * len(chosen)))
+            possible &= holds[0::2] & holds[1::2]
+        self._split(chosen, right & possible[part], possible, lengths)
+
+    def _leave(self, final: NDArray[np.bool_], part: Integers, low: NDArray[np.int32], high: NDArray[np.int32]) -> None:
+        """Final parts become classes, and their rows are set aside."""
+        number = self._found + np.cumsum(final) - 1
+        gone = final[part]
+        self._classes[self._rows[gone]] = number[part[gone]]
+        self._low.append(low[:, final])
+        self._high.append(high[:, final])
+        self._found += int(final.sum())
+        stay = ~gone
+        lengths = np.diff(np.append(self._starts, len(self._rows)))[~final]
+        self._starts = np.cumsum(lengths) - lengths
+        self._rows, self._counts = self._rows[stay], self._counts[stay]
+        self._columns = np.array([column[stay] for column in self._columns])
+        self._tried = self._tried[:, ~final]
+
+    def _cuts(self, part: Integers, values: NDArray[np.int32], people: Integers) -> tuple[Integers, NDArray[np.bool_]]:
+        """For each part the last value of the left half, and whether both halves have k people.
+
+        The sorted word of a row holds its part, its value and its count. The cut is before or after the value at the middle,
+        whichever is nearer; if neither leaves k on both sides, none does.
+        """
+        beside = self._weight_bits
+        words = np.sort((((part << self._bits) | values) << beside) | self._counts)
+        counts = words & ((1 << beside) - 1)
+        keys = words >> beside
+        running = np.cumsum(counts)
+        fresh = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))  # each value of each part
+        ends = running[np.append(fresh[1:], len(keys)) - 1]
+        before = np.cumsum(people) - people
+        middle = np.searchsorted(ends, before + (people + 1) // 2)
+        after = ends[middle] - before
+        ahead = np.where(middle > 0, ends[middle - 1], 0) - before
+        left = people - 2 * ahead < 2 * after - people  # the cut ahead of the middle value is nearer
+        fits_ahead, fits_after = ahead >= self._k, people - after >= self._k
+        take_ahead = fits_ahead & (left | ~fits_after)
+        value = (keys[fresh] & ((1 << self._bits) - 1))[middle]
+        return np.where(take_ahead, value - 1, value), fits_ahead | fits_after
+
+    def _judged(self, index: Integers, classes: int) -> Classes:
+        return classes_by(index, classes, self._table, self._counts, self._rows)
+
+    def _split(self, chosen: Integers, right: NDArray[np.bool_], possible: NDArray[np.bool_], lengths: Integers) -> None:
+        """Rows move to their half, each in the order it had; a part that was not cut remembers what was tried."""
+        self._tried[chosen, np.arange(len(chosen))] = True
+        rights = np.add.reduceat(right, self._starts, dtype=np.int64)
+        lefts = lengths - rights
+        order = np.empty(len(right), dtype=np.int64)
+        going, staying = np.flatnonzero(right), np.flatnonzero(~right)
+        order[np.arange(len(staying)) + np.repeat(np.cumsum(rights) - rights, lefts)] = staying
+        order[np.arange(len(going)) + np.repeat(np.cumsum(lefts), rights)] = going
+        self._rows, self._counts = self._rows[order], self._counts[order]
+        self._columns = np.array([column[order] for column in self._columns])
+        halves = np.repeat(np.arange(len(chosen)), np.where(possible, 2, 1))
+        self._tried = self._tried[:, halves] & ~possible[halves]
+        pieces = np.where(possible, lefts, lengths)[halves]
+        second = np.concatenate(([False], halves[1:] == halves[:-1]))
+        pieces[second] = rights[halves[second]]
+        self._starts = np.cumsum(pieces) - pieces
+
+    def boxes(self) -> Boxes:
+        low, high = (np.concatenate(parts, axis=1).T if parts else np.zeros((0, 0), dtype=np.int32)
+                     for parts in (self._low, self._high))  # fmt: skip
+        return Boxes(self._classes, low, high)

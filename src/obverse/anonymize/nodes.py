@@ -1,0 +1,148 @@
+"""A node of the lattice, a level for each quasi-identifier, judged on the smallest collapsed table below it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from obverse.anonymize.classes import classes_of
+from obverse.anonymize.grouping import BITS, Grouped, grouped, grouped_keys
+from obverse.anonymize.models import Large, Model, Present, all_hold, helped_by_suppression
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from obverse.anonymize.hierarchy import Hierarchy
+    from obverse.anonymize.table import Codes, Table
+
+Node = tuple[int, ...]
+WIDEST = 3  # columns that are raised alone
+WORTH = 0.7  # a table is kept when it has at most this share of the rows that it was made from
+LATELY = 32  # tables of nodes looked at that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """`whole` is what a node loses. `base` is the part that no more general node can undercut, `fee` the part that no less
+    general one can: what rows cost that are surely suppressed, beyond what they would cost if released."""
+
+    whole: float
+    base: float
+    fee: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a node gives: rows to suppress, whether that is allowed, the classes released, and what is lost."""
+
+    node: Node
+    suppressed: int
+    holds: bool
+    hopeless: bool  # whatever is less general fails too
+    classes: int
+    loss: Loss
+
+
+class Judge:
+    """Judges nodes, and keeps collapsed tables: a node is judged on the smallest of those that are nowhere more general."""
+
+    def __init__(
+        self, table: Table, hierarchies: Sequence[Hierarchy], models: Sequence[Model], limit: int, by_columns: bool
+    ) -> None:
+        self._hierarchies, self._models, self._limit, self._by_columns = hierarchies, models, limit, by_columns
+        self._rows = table.rows
+        sensitive = table.sensitive if any(not isinstance(model, (Large, Present)) for model in models) else ()
+        self._sensitive = tuple(column.size for column in sensitive)
+        self._absorbing = [model for model in models if model.absorbs]
+        self.monotone = limit == 0 or len(self._absorbing) == len(models)
+        self._mends = helped_by_suppression(models)
+        columns = [column.codes for column in (*table.quasi, *sensitive)]
+        weights = (table.counts,) if table.population is None else (table.counts, table.population)
+        bottom = (0,) * len(hierarchies)
+        self._widest = sorted(range(len(hierarchies)), key=lambda j: -len(hierarchies[j].levels[0].labels))[:WIDEST]
+        self._seen = {bottom}
+        self._shared: list[tuple[Node, Grouped]] = [(bottom, grouped(columns, self._sizes(bottom), weights))]
+        self._lately: deque[tuple[Node, Grouped]] = deque(maxlen=LATELY)
+        self._lifts: dict[tuple[int, int, int], Codes] = {}
+        self._spreads = [[hierarchy.spread(level) for level in range(hierarchy.height)] for hierarchy in hierarchies]
+
+    def _sizes(self, node: Node) -> list[int]:
+        return [len(h.levels[level].labels) for h, level in zip(self._hierarchies, node)] + list(self._sensitive)
+
+    def collapsed(self, node: Node) -> Grouped:
+        """The table at this node: distinct rows of groups and sensitive values.
+
+        On the way the columns with most values are raised alone: many nodes lie above such a table.
+        """
+        for floor in self._floors(node):
+            if floor not in self._seen:
+                self._seen.add(floor)
+                below, rows = self._nearest(floor)
+                found = self._raised(rows, below, floor)
+                if len(found) <= WORTH * len(rows):
+                    self._shared.append((floor, found))
+        below, rows = self._nearest(node)
+        if below == node:
+            return rows
+        found = self._raised(rows, below, node)
+        if len(found) <= WORTH * len(rows):
+            self._lately.append((node, found))
+        return found
+
+    def _floors(self, node: Node) -> list[Node]:
+        return [
+            tuple(level if j in self._widest[: n + 1] else 0 for j, level in enumerate(node)) for n in range(len(self._widest))
+        ]
+
+    def _nearest(self, node: Node) -> tuple[Node, Grouped]:
+        """The smallest table at hand that is nowhere more general."""
+        below = (found for found in (*self._shared, *self._lately) if all(a <= b for a, b in zip(found[0], node)))
+        return min(below, key=lambda found: len(found[1]))
+
+    def _raised(self, rows: Grouped, low: Node, high: Node) -> Grouped:
+        sizes = self._sizes(high)
+        lifts = [self._lift(j, a, b) for j, (a, b) in enumerate(zip(low, high))]
+        lifts += [np.arange(size, dtype=np.int32) for size in self._sensitive]
+        if prod(sizes).bit_length() > BITS:
+            return grouped([lift[column] for lift, column in zip(lifts, rows.columns)], sizes, rows.weights)
+        keys, stride = np.zeros(len(rows), dtype=np.int64), 1
+        for lift, column, size in zip(reversed(lifts), reversed(rows.columns), reversed(sizes)):
+            if size > 1:
+                keys += (lift * np.int64(stride))[column]  # lifted and put into its place at once
+            stride *= size
+        return grouped_keys(keys, sizes, rows.weights)
+
+    def _lift(self, column: int, low: int, high: int) -> Codes:
+        if (column, low, high) not in self._lifts:
+            self._lifts[column, low, high] = self._hierarchies[column].lift(low, high)
+        return self._lifts[column, low, high]
+
+    def judge(self, node: Node) -> Judged:
+        rows = self.collapsed(node)
+        classes = classes_of(rows, len(node), self._sensitive)
+        holds = all_hold(self._models, classes)
+        surely = ~holds if len(self._absorbing) == len(self._models) else ~all_hold(self._absorbing, classes)
+        suppressed = int(classes.sizes[~holds].sum())
+        passes = suppressed <= self._limit and (self._mends or bool(holds.all()))
+        hopeless = not passes if self.monotone else int(classes.sizes[surely].sum()) > self._limit
+        released = int((holds & (classes.sizes > 0)).sum())
+        cost = self._cost_by_columns(rows, node) if self._by_columns else classes.sizes.astype(np.float64)
+        people = classes.sizes.astype(np.float64)
+        most = 1.0 if self._by_columns else float(self._rows)
+        scale = max(self._rows, 1) if self._by_columns else 1
+        whole = float((people * np.where(holds, cost, most)).sum()) / scale
+        base, fee = float((people * cost).sum()) / scale, float((people * (most - cost))[surely].sum()) / scale
+        return Judged(node, suppressed, passes, hopeless, released, Loss(whole, base, fee))
+
+    def _cost_by_columns(self, rows: Grouped, node: Node) -> NDArray[np.float64]:
+        """What a released row of each class costs: the mean over its cells of what their labels cover."""
+        starts = rows.starts(len(node))
+        cost = np.zeros(len(starts))
+        for column, level, spreads in zip(rows.columns, node, self._spreads):
+            cost += spreads[level][column[starts]]
+        return cost / len(node)

@@ -1,0 +1,161 @@
+"""obverse anonymize: a table made k-anonymous, l-diverse or t-close; or checked as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from obverse.cli.failures import REFUSED, VerbGroup
+from obverse.cli.options import print_json, with_json
+from obverse.cli.progress import progress
+from obverse.cli.terminal import Heading, print_fact, print_table
+
+FILE = click.Path(path_type=Path)
+
+
+class FileOrVerb(VerbGroup):
+    """A file's name stands for `run FILE`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=FileOrVerb)
+def anonymize() -> None:
+    """Make a table k-anonymous; show what still works against it.
+
+    Also l-diverse, t-close, (alpha, k)-anonymous or delta-present; or released as a sample or without identifiers. None of it
+    is differential privacy: it is the classic baseline, for comparison and for where rows are demanded.
+
+    \b
+    Example:
+      obverse anonymize patients.csv --out release --quasi age,zip,sex --sensitive disease --k 5 --suppress 0.05
+      obverse anonymize check release/table.csv --quasi age,zip,sex --sensitive disease --k 5
+    """
+
+
+def with_models(function: Any) -> Any:
+    """Options that `run` and `check` share."""
+    for option in (
+        with_json,
+        click.option("--delimiter", metavar="SIGN", help="Of a CSV file; by its first line unless told."),
+        click.option("--population", type=FILE, metavar="FILE", help="A table of the population, with the quasi-identifiers."),
+        click.option("--presence", metavar="LOW,HIGH", help="Share of the population's lookalikes that is in the table."),
+        click.option("--alpha", multiple=True, metavar="[COLUMN=]SHARE", help="Largest share of one value in a class."),
+        click.option("--t", multiple=True, metavar="[COLUMN=][KIND:]T", help="Closeness: equal, ordered or hierarchical:0.2."),
+        click.option("--l", multiple=True, metavar="[COLUMN=][KIND:]L", help="Diversity: 3, entropy:2.5 or recursive:C,L."),
+        click.option("--k", type=int, help="Every row looks like k - 1 others."),
+        click.option("--sensitive", default="", metavar="COLUMNS", help="What must not become known of anybody."),
+        click.option("--quasi", default="", metavar="COLUMNS", help="Quasi-identifiers: what others may know of a person."),
+    ):
+        function = option(function)
+    return function
+
+
+@anonymize.command()
+@click.argument("file", type=FILE)
+@click.option("--out", type=FILE, required=True, metavar="FOLDER", help="Where table, manifest and report go.")
+@with_models
+@click.option("--keep", default="", metavar="COLUMNS", help="Other columns to release as they are; the rest is left out.")
+@click.option("--suppress", type=float, default=0.0, show_default=True, metavar="SHARE", help="Rows that may be left out.")
+@click.option("--search", type=click.Choice(["optimal", "mondrian"]), default="optimal", show_default=True)
+@click.option("--loss", type=click.Choice(["columns", "discernibility"]), default="columns", show_default=True,
+              help="What the optimal search minimises.")  # fmt: skip
+@click.option("--hierarchies", type=FILE, metavar="FOLDER", help="COLUMN.csv: a value and its labels, a line each.")
+@click.option("--hierarchy", multiple=True, metavar="COLUMN=KIND", help="intervals:5,10;top=80, mask, dates or tree.")
+@click.option("--sample", type=float, metavar="SHARE", help="First draw a uniform sample; alone, it is released raw.")
+@click.option("--deidentify", default="", metavar="COLUMNS", help="Drop direct identifiers; alone, all else is released raw.")
+@click.option("--pseudonymise", default="", metavar="COLUMNS", help="Replace direct identifiers by pseudonyms.")
+@click.option("--manifest", type=FILE, metavar="FILE", help="Repeat a run: all settings come from its manifest.json.")
+def run(file: Path, out: Path, **told: Any) -> None:
+    """Anonymize FILE, CSV or Parquet. `run` may be left out."""
+    from obverse.session.anonymizing import Files, anonymize, manifest
+
+    wish = manifest(told["manifest"]) if told["manifest"] is not None else _wish(told)
+    written = dict(_pair(text) for text in told["hierarchy"])
+    with progress("searching") as shown:
+        report = anonymize(Files(file, out, told["population"], told["delimiter"]), wish, written, shown)
+    if told["as_json"]:
+        print_json(report)
+        return
+    print_fact("Claim", report["claim"]["sentence"])
+    if "utility" in report:
+        for label, part, names in (("Lost", "utility", ("suppressed", "average_class", "columns")),
+                                   ("Risk", "risk", ("prosecutor", "marketer"))):  # fmt: skip
+            print_fact(label, " ".join(report[part]["sentences"][name] for name in names))
+    if report["left_out"]:
+        print_fact("Left out", f"columns {', '.join(report['left_out'])}")
+    print_fact("Written", f"{out}: table, report.html, report.json; manifest.json is for you alone")
+
+
+@anonymize.command()
+@click.argument("file", type=FILE)
+@with_models
+@click.pass_context
+def check(ctx: click.Context, /, file: Path, **told: Any) -> None:
+    """What FILE reaches as it is: k, l, t, risk, attacks. Exit code 3 when it misses what is demanded."""
+    from obverse.session.anonymizing import check as checked
+
+    if not _names(told["quasi"]):
+        raise click.UsageError("name the quasi-identifiers: --quasi age,zip,sex")
+    demands = _wish(told) if any(told[name] for name in ("k", "l", "t", "alpha", "presence")) else None
+    report = checked(file, _names(told["quasi"]), _names(told["sensitive"]), demands, told["population"], told["delimiter"])
+    if told["as_json"]:
+        print_json(report)
+    else:
+        _print(report)
+    if not report.get("holds", True):
+        ctx.exit(REFUSED)
+
+
+def _wish(told: dict[str, Any]) -> Any:
+    from obverse.anonymize.wish import Wish
+    from obverse.session.anonymizing import hierarchy_files
+
+    lists: dict[str, Any] = {
+        name: _names(told[name]) for name in ("quasi", "sensitive", "keep", "deidentify", "pseudonymise") if name in told
+    }
+    plain = {
+        name: told[name]
+        for name in ("k", "l", "t", "alpha", "presence", "suppress", "search", "loss", "sample")
+        if name in told
+    }
+    named = (*lists["quasi"], *lists["sensitive"])
+    folder = told.get("hierarchies")
+    recipes = {name: one for name, one in hierarchy_files(folder).items() if name in named} if folder else {}
+    return Wish(**lists, **plain, hierarchies=recipes)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _pair(text: str) -> tuple[str, str]:
+    column, equals, kind = text.partition("=")
+    if not equals:
+        raise click.UsageError("write --hierarchy COLUMN=KIND.")
+    return column, kind
+
+
+def _print(report: dict[str, Any]) -> None:
+    reaches = report["reaches"]
+    print_fact("Rows", f"{report['rows']:,} in {reaches['classes']:,} classes; k = {reaches['k']:,}")
+    if "presence" in reaches:
+        print_fact("Presence", "between {:.3g} and {:.3g}".format(*reaches["presence"]))
+    names = {"distinct_l": "distinct l", "entropy_l": "entropy l", "recursive_c": "c at l = 2", "t_equal": "t equal",
+             "t_ordered": "t ordered", "alpha": "alpha"}  # fmt: skip
+    rows = [[column, *("-" if found[name] is None else f"{found[name]:.4g}" for name in names)]
+            for column, found in reaches["sensitive"].items()]  # fmt: skip
+    if rows:
+        print_table([Heading("sensitive"), *(Heading(title, "right") for title in names.values())], rows)
+    for sentence in report["risk"]["sentences"].values():
+        if sentence:
+            print_fact("Risk", sentence)
+    for one in report["attacks"]:
+        print_fact("Attack" if one["works"] else "", one["sentence"], colour="red")
+    for words, holds in report.get("demands", {}).items():
+        print_fact("Holds" if holds else "Fails", words, colour="green" if holds else "red")

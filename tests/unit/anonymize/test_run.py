@@ -1,0 +1,167 @@
+"""Laws of what is released: it satisfies the models, goes only up the hierarchy, and is the same each time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from obverse.anonymize.measured import measured
+from obverse.anonymize.models import all_hold
+from obverse.anonymize.recipes import built
+from obverse.anonymize.recoding import Recoded, unchanged
+from obverse.anonymize.report import checked, report_of
+from obverse.anonymize.risk import risk
+from obverse.anonymize.run import anonymized
+from obverse.anonymize.table import Table
+from obverse.anonymize.utility import utility
+from obverse.anonymize.weaknesses import weaknesses
+from obverse.anonymize.wish import Wish, models_of
+from obverse.core.errors import Refused
+from tests.unit.anonymize.tables import table, tables
+
+QUASI = ("age", "zip", "race")
+BASE = Wish(quasi=QUASI, sensitive=("disease",), k=2)
+MODELS = [{}, {"l": ("2",)}, {"l": ("entropy:1.5",)}, {"l": ("recursive:3,2",)}, {"t": ("0.5",)}, {"t": ("ordered:0.4",)},
+          {"t": ("hierarchical:0.5",)}, {"alpha": ("disease=0.8",)}]  # fmt: skip
+SEARCHES = [{"search": "optimal", "suppress": 0.3}, {"search": "optimal"}, {"search": "mondrian"}]
+
+
+def released(recoded: Recoded) -> list[tuple[str | None, ...]]:
+    return list(zip(*([c.labels[i] for i in c.places] for c in recoded.columns)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(given=tables(), model=st.sampled_from(MODELS), search=st.sampled_from(SEARCHES))
+def test_what_is_released_satisfies_the_models(given: Table, model: dict, search: dict) -> None:  # type: ignore[type-arg]
+    wish = replace(BASE, **model, **search)
+    try:
+        outcome = anonymized(given, wish)
+    except Refused:
+        return
+    recoded = outcome.recoded
+    labels, seen = released(recoded), {}  # by labels alone, as somebody who holds the table sees it
+    index = np.array([seen.setdefault(one, len(seen)) for one in labels])
+    again = Recoded(given, recoded.columns, index, len(seen), recoded.kept)
+    classes = again.classes()
+    assert all_hold(models_of(outcome.wish, given), classes)[classes.sizes > 0].all()
+    assert recoded.suppressed <= wish.suppress * given.rows
+    assert measured(again)["k"] >= 2 or not again.people.sum()
+    assert utility(again, 2).classes == utility(recoded, 2).classes
+
+
+@settings(max_examples=40, deadline=None)
+@given(given=tables(), search=st.sampled_from(SEARCHES))
+def test_a_value_only_goes_up_and_missing_is_like_nothing_else_but_a_star(given: Table, search: dict) -> None:  # type: ignore[type-arg]
+    try:
+        outcome = anonymized(given, replace(BASE, **search))
+    except Refused:
+        return
+    for column, labelled in zip(given.quasi, outcome.recoded.columns):
+        hierarchy = built(outcome.wish.hierarchies[column.name], column.name, column.values)
+        for code, place in zip(column.codes, labelled.places):
+            label = labelled.labels[place]
+            if code == column.missing:
+                assert label in (None, "*")
+            elif search["search"] == "optimal":
+                assert label in {level.labels[level.groups[code]] for level in hierarchy.levels}
+            else:
+                assert label is not None
+                value = column.values[code]
+                low, _, high = label.partition("-")
+                within = hierarchy.ordered and high and low <= value <= high
+                groups = {level.labels[level.groups[code]] for level in hierarchy.levels}
+                assert within or groups & set(label.split(" | ")) or any(g and g in label for g in groups)
+
+
+@settings(max_examples=20, deadline=None)
+@given(given=tables(), search=st.sampled_from(SEARCHES), seed=st.randoms(use_true_random=False))
+def test_the_same_table_in_another_order_gives_the_same_release(given: Table, search: dict, seed) -> None:  # type: ignore[type-arg, no-untyped-def]
+    order = list(range(len(given.counts)))
+    seed.shuffle(order)
+    turned = Table(
+        tuple(replace(c, codes=c.codes[order]) for c in given.quasi),
+        tuple(replace(c, codes=c.codes[order]) for c in given.sensitive),
+        given.counts[order],
+    )
+    try:
+        first = anonymized(given, replace(BASE, **search))
+    except Refused:
+        return
+    second = anonymized(turned, replace(BASE, **search))
+    assert [released(first.recoded)[i] for i in order] == released(second.recoded)
+    assert report_of(first) == report_of(second)
+
+
+def test_a_wish_is_read_back_from_its_manifest() -> None:
+    given = table({"age": ["20", "21", "30", "31"], "zip": ["01001"] * 4, "race": list("abab")}, {"disease": list("xyxy")})
+    outcome = anonymized(given, replace(BASE, l=("2",), suppress=0.1))
+    again = Wish.from_json(outcome.wish.as_json())
+    assert again == outcome.wish
+    assert report_of(anonymized(given, again)) == report_of(outcome)
+
+
+@pytest.mark.parametrize("told", [None, {}, {"version": 2}, {"version": 1, "quasi": 3}])
+def test_a_manifest_that_is_none_is_refused(told: object) -> None:
+    with pytest.raises(Refused) as refused:
+        Wish.from_json(told)
+    assert refused.value.code == "bad_manifest"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {}, {"quasi": ("a",)},
+        {"k": 2}, {"quasi": ("a",), "k": 0}, {"quasi": ("a", "a"), "k": 2}, {"quasi": ("a",), "l": ("2",)},
+        {"quasi": ("a",), "k": 2, "suppress": 1.0}, {"quasi": ("a",), "k": 2, "search": "best"}, {"sample": 0.0},
+        {"quasi": ("a",), "k": 2, "search": "mondrian", "suppress": 0.1},
+    ],
+)  # fmt: skip
+def test_a_wish_that_makes_no_sense_is_refused(told: dict) -> None:  # type: ignore[type-arg]
+    with pytest.raises(Refused) as refused:
+        Wish(**told)
+    assert refused.value.code == "bad_parameter"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{"l": ("many:2",)}, {"l": ("0",)}, {"l": ("1.5",)}, {"l": ("recursive:2",)}, {"l": ("x=2",)}, {"l": ("two",)},
+     {"t": ("2",)}, {"alpha": ("0.5,1",)}, {"presence": "0.5"}, {"presence": "0,1"}],
+)  # fmt: skip
+def test_a_demand_that_cannot_be_read_is_refused(told: dict) -> None:  # type: ignore[type-arg]
+    given = table({name: ["1", "2"] for name in QUASI}, {"disease": ["x", "y"]})
+    with pytest.raises(Refused) as refused:
+        models_of(replace(BASE, **told), given)
+    assert refused.value.code == "bad_parameter"
+
+
+@pytest.mark.parametrize("search", ["optimal", "mondrian"])
+def test_presence_is_bounded_against_a_population(search: str) -> None:
+    ages = ["20", "20", "21", "40", "41", "42", "43"]
+    given = table({"age": ages})
+    people, population = np.array([1, 0, 1, 1, 1, 0, 0]), np.ones(7, dtype=np.int64)
+    given = Table(given.quasi, (), people.astype(np.int64), population)
+    outcome = anonymized(given, Wish(quasi=("age",), presence="0.4,0.7", search=search))
+    low, high = measured(outcome.recoded)["presence"]
+    assert 0.4 <= low <= high <= 0.7
+    assert risk(outcome.recoded).journalist is not None
+    assert risk(outcome.recoded).journalist <= risk(outcome.recoded).prosecutor  # type: ignore[operator]
+
+
+def test_figures_of_a_small_table() -> None:
+    """Two classes, of two and one: sizes squared are 5; two classes among three rows."""
+    given = table({"age": ["20", "20", "30"], "sex": list("ffm")}, {"disease": ["x", "x", "y"]})
+    found = checked(unchanged(given))
+    assert found["reaches"]["k"] == 1
+    assert found["risk"]["marketer"] == pytest.approx(2 / 3)
+    assert found["risk"]["prosecutor"] == 1.0
+    assert found["risk"]["contributions"] == {"age": 0.0, "sex": 0.0}  # either tells as much as both
+    assert utility(unchanged(given), None).discernibility == 5
+    assert {one.attack: one.share for one in weaknesses(unchanged(given))} == {
+        "linkage": pytest.approx(1 / 3),
+        "homogeneity": 1.0,
+    }
+    assert all(sentence.endswith(".") for sentence in found["risk"]["sentences"].values())
