@@ -1,9 +1,9 @@
-"""`make bench`: samplers, planning, local protocols, anonymize, asking, peers, other engines, many rows; then all bars.
+"""`make bench`: samplers, planning, local protocols, anonymize, attacks, asking, peers, other engines, many rows; then all bars.
 
-BENCH_PARTS=asking,engines chooses of samplers, ask, local, anonymize, asking, peers, engines, large. BENCH_QUICK=1: 1M rows,
-neither peers nor local nor large. BENCH_ROWS=1000000 chooses the sizes of asking and its peers, BENCH_PEERS=qrlew the peers;
+BENCH_PARTS=asking,engines chooses of samplers, ask, local, anonymize, attacks, asking, peers, engines, large. BENCH_QUICK=1: 1M
+rows, neither peers nor local nor large. BENCH_ROWS=1000000 chooses the sizes of asking and its peers, BENCH_PEERS=qrlew the peers;
 engines.py and large.py tell what chooses theirs. All figures of one run are kept in .bench/results.json; those of samplers,
-ask, local and anonymize are printed.
+ask, local, anonymize and attacks are printed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,13 @@ NAMES = {
     "spark hand": "Spark: SQL",
     "spark few": "Spark: SQL, 1000",
 }
-SCRIPTS = {"samplers": "samplers.py", "ask": "ask.py", "local": "local_rates.py", "anonymize": "anonymize.py"}
+SCRIPTS = {
+    "samplers": "samplers.py",
+    "ask": "ask.py",
+    "local": "local_rates.py",
+    "anonymize": "anonymize.py",
+    "attacks": "attacks.py",
+}
 PARTS = (*SCRIPTS, "asking", "peers", "engines", "large")
 
 

@@ -31,6 +31,7 @@ STATEMENTS = {
     "help": "import obverse.cli.main as m, sys; sys.argv = ['obverse', '--help']; run(m.main)",
     "version": "import obverse.cli.main as m, sys; sys.argv = ['obverse', '--version']; run(m.main)",
     "help of ask": "import obverse.cli.main as m, sys; sys.argv = ['obverse', 'ask', '--help']; run(m.main)",
+    "help of attack": "import obverse.cli.main as m, sys; sys.argv = ['obverse', 'attack', '--help']; run(m.main)",
     "help of ledger": "import obverse.cli.main as m, sys; sys.argv = ['obverse', 'ledger', '--help']; run(m.main)",
 }
 RUN = """

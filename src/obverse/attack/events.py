@@ -95,4 +95,3 @@ def events(seen: Tally) -> tuple[Event, ...]:
             found.append(Event("among", tuple(sorted(int(v) for v in values[order[:size]]))))
             found.append(Event("among", tuple(sorted(int(v) for v in values[order[::-1][:size]]))))
     return tuple(found)
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from obverse.attack import binomial
@@ -81,3 +81,16 @@ class Finding:
             "alpha": self.alpha,
             "figures": dict(self.figures),
         }
+
+
+def judged(
+    attack: str, target: str, rate: Rate, control: Rate | float, *, leak: str, quiet: str, figures: Mapping[str, Any]
+) -> Finding:
+    """The finding, with the sentence that fits: `leak` where the attack surely does better than its control, else `quiet`."""
+    found = Finding(attack, target, quiet, rate, control, figures=figures)
+    return replace(found, sentence=leak) if found.leaks else found
+
+
+def share(part: int, whole: int) -> str:
+    """`12 of 40 (30 %)`, as sentences say it."""
+    return f"{part:,} of {whole:,} ({100 * part / whole:.3g} %)" if whole else "0 of 0"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,5 +11,56 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Table = Mapping[str, NDArray[Any]]  # columns by name, all of one length; texts as objects
-    Ask = Callable[[str], float]  # a question in SQL, whose answer is one number
+    Ask = Callable[[str], float | None]  # a question in SQL; its answer is one number, or nothing where it is refused
     Sums = Callable[[NDArray[np.bool_]], NDArray[np.float64]]  # rows of subsets of n people: the sum of secrets over each
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody whom a key names and nobody else, and whether the secret holds of them."""
+
+    key: object
+    secret: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """Counts over one table, asked through an interface; people are named by the column `key`."""
+
+    ask: Ask
+    table: str
+    key: str
+
+    def count(self, *conditions: str) -> float | None:
+        """How many rows meet all the conditions."""
+        met = " AND ".join(f"({one})" for one in conditions)
+        return self.ask(f"SELECT COUNT(*) FROM {self.table}{f' WHERE {met}' if met else ''}")
+
+    def one(self, person: Person) -> str:
+        """The condition that somebody is this person."""
+        return f"{self.key} = {literal(person.key)}"
+
+    def some(self, people: Sequence[Person]) -> str:
+        return f"{self.key} IN ({', '.join(literal(person.key) for person in people)})"
+
+    def sums(self, people: Sequence[Person], secret: str) -> Sums:
+        """Sums of secret bits over subsets, each asked as one count; what is refused is not a number."""
+
+        def asked(subsets: NDArray[np.bool_]) -> NDArray[np.float64]:
+            import numpy as np
+
+            answers = np.full(len(subsets), np.nan)
+            for i, row in enumerate(subsets):
+                chosen = [people[place] for place in np.flatnonzero(row).tolist()]
+                answer = self.count(secret, self.some(chosen)) if chosen else 0.0
+                answers[i] = np.nan if answer is None else answer
+            return answers
+
+        return asked
+
+
+def literal(value: object) -> str:
+    """A value as SQL writes it."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return repr(value)
+    return "'" + str(value).replace("'", "''") + "'"

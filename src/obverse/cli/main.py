@@ -34,6 +34,9 @@ SECTIONS: dict[str, tuple[VerbLine, ...]] = {
     "For surveys": (
         VerbLine("collect", "obverse.cli.collect:collect", "Collect answers that are randomized before they are sent."),
     ),
+    "For reviewers": (
+        VerbLine("attack", "obverse.cli.attack:attack", "Attack a release or an interface: what does it give away?"),
+    ),
     "For the curator": (
         VerbLine("anonymize", "obverse.cli.anonymize:anonymize", "Make a table k-anonymous; show what still works against it."),
         VerbLine("demo", "obverse.cli.demo:demo", "Write a synthetic sample project to try things on."),
@@ -95,7 +98,8 @@ def cli() -> None:
 
     \b
     Every verb takes --json. Exit codes: 0 ok, 1 failed after the debit, 2 usage,
-    3 refused (nothing spent), 4 over budget (nothing spent), 130 interrupted.
+    3 refused (nothing spent), 4 over budget (nothing spent), 5 an attack found a leak,
+    130 interrupted.
     """
 
 

@@ -2,42 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from obverse.attack.finding import Finding, Rate
+from obverse.attack.finding import Finding, Rate, judged, share
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from obverse.attack.targets import Ask
+
 
 @dataclass(frozen=True, slots=True)
 class Averaging:
-    """Asks one counting question `repeats` times, and takes the nearest whole number to the mean for the truth.
+    """Asks one counting question `repeats` times; the whole number nearest to the middle of the answers is its guess.
 
     A trial is one question; it is won if the guess is exact. The control guesses from the first answer alone: what averaging
     wins beyond that, it wins by repeating. An interface that refuses to answer again, or repeats itself, gives nothing.
     """
 
     name: ClassVar[str] = "averaging"
+    summary: ClassVar[str] = "Ask the same question many times, also in other words, and average."
     repeats: int = 100
 
     def run(self, asked: Callable[[int, int], list[float]], truth: list[int], target: str = "an interface") -> Finding:
         """`asked(i, r)`: up to r answers to question i, as many as are given; `truth[i]` is the exact answer."""
-        import numpy as np
-
         wins = once = spent = 0
         for question, exact in enumerate(truth):
             answers = asked(question, self.repeats)
             spent += len(answers)
-            wins += bool(answers) and round(float(np.mean(answers))) == exact
+            wins += bool(answers) and round(middle(answers)) == exact
             once += bool(answers) and round(answers[0]) == exact
-        rate, control = Rate(wins, len(truth)), Rate(once, len(truth))
-        found = Finding(self.name, target, "", rate, control, figures={"repeats": self.repeats, "answers": spent})
-        told = "gives the exact count away" if found.leaks else "tells no more than asking once"
-        sentence = f"Asking the same question up to {self.repeats} times {told}: {wins} of {len(truth)} counts are exact."
-        return Finding(self.name, target, sentence, rate, control, figures=found.figures)
+        figures = {"repeats": self.repeats, "answers": spent}
+        told = f"Asking the same question up to {self.repeats:,} times"
+        exactly = f"{share(wins, len(truth))} counts are exact, {share(once, len(truth))} after one answer"
+        return judged(
+            self.name, target, Rate(wins, len(truth)), Rate(once, len(truth)), figures=figures,
+            leak=f"{told} gives the exact count away: {exactly}.", quiet=f"{told} tells no more than asking once: {exactly}.",
+        )  # fmt: skip
+
+    def ask(self, ask: Ask, questions: Sequence[str], truth: list[int], target: str = "an interface") -> Finding:
+        """The same by SQL: each time in other words, so that noise which sticks to a text is drawn anew."""
+
+        def asked(question: int, repeats: int) -> list[float]:
+            answers = []
+            for again in range(repeats):
+                answer = ask(reworded(questions[question], again))
+                if answer is None:
+                    break
+                answers.append(answer)
+            return answers
+
+        return self.run(asked, truth, target)
 
     @staticmethod
     def planted(generator: np.random.Generator) -> Finding:
@@ -51,3 +68,20 @@ class Averaging:
         truth = [int(x) for x in generator.integers(50, 500, 60)]
         noisy = [exact + float(x) for exact, x in zip(truth, generator.laplace(0, 3, 60))]
         return Averaging(400).run(lambda i, r: [noisy[i]] * r, truth, "honest")
+
+
+def middle(answers: Sequence[float]) -> float:
+    """The mean of the middle half: nearly as good as the mean under a bell curve, and far better under long tails."""
+    import numpy as np
+
+    ordered = np.sort(np.asarray(answers, dtype=np.float64))
+    cut = len(ordered) // 4
+    return float(ordered[cut : len(ordered) - cut].mean())
+
+
+def reworded(question: str, again: int) -> str:
+    """The same question with a condition that always holds, different each time."""
+    if again == 0:
+        return question
+    joint = "AND" if " WHERE " in question.upper() else "WHERE"
+    return f"{question} {joint} {again} = {again}"

@@ -1,0 +1,65 @@
+"""Membership: who is in a group of which only averages are told? Whoever pulls them towards themselves, a little each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from obverse.attack.finding import Finding, Rate, judged, share
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """The trace of Homer and of Dwork and others: the sum over attributes of (person - world) times (average - world).
+
+    A trial is a member; it is won if the trace is above all but a share `false_alarms` of the traces of some people outside,
+    who choose the threshold and judge nothing. The control is other people outside who are above it too.
+    """
+
+    name: ClassVar[str] = "membership"
+    summary: ClassVar[str] = "Tell from many published averages who was among those averaged."
+    false_alarms: float = 0.05
+
+    def run(self, averages: Matrix, world: Matrix, members: Matrix, outsiders: Matrix, target: str = "averages") -> Finding:
+        """`averages` of the group and of the `world`, one for each attribute; people are rows of attributes."""
+        import numpy as np
+
+        pull = averages - world
+        inside, outside = (members - world) @ pull, (outsiders - world) @ pull
+        choosing, judging = outside[::2], outside[1::2]
+        threshold = float(np.quantile(choosing, 1 - self.false_alarms, method="higher"))
+        rate = Rate(int((inside > threshold).sum()), len(inside))
+        control = Rate(int((judging > threshold).sum()), len(judging))
+        above = float(np.searchsorted(np.sort(judging), inside).mean()) / len(judging)
+        figures = {"attributes": len(averages), "area_under_curve": above, "false_alarms": self.false_alarms}
+        told = f"{share(rate.wins, rate.trials)} members are recognised from {len(averages):,} averages"
+        beside = f"{share(control.wins, control.trials)} people outside are mistaken for members"
+        return judged(
+            self.name, target, rate, control, figures=figures,
+            leak=f"{told}, while {beside}: averages tell who is in the group.", quiet=f"{told}, and {beside}: that is chance.",
+        )  # fmt: skip
+
+    @staticmethod
+    def planted(generator: np.random.Generator) -> Finding:
+        """Exact averages of 2,000 attributes of 100 people."""
+        world, members, outsiders = _drawn(generator)
+        return Membership().run(members.mean(axis=0), world, members, outsiders, "planted")
+
+    @staticmethod
+    def honest(generator: np.random.Generator) -> Finding:
+        """The same with noise for all of them at epsilon 1 together."""
+        world, members, outsiders = _drawn(generator)
+        noise = generator.laplace(0, len(world) / len(members), len(world))
+        return Membership().run(members.mean(axis=0) + noise, world, members, outsiders, "honest")
+
+
+def _drawn(generator: np.random.Generator, people: int = 100, attributes: int = 2000) -> tuple[Matrix, Matrix, Matrix]:
+    world = generator.beta(2, 2, attributes)
+    members = (generator.random((people, attributes)) < world).astype(float)
+    return world, members, (generator.random((2 * people, attributes)) < world).astype(float)

@@ -1,0 +1,83 @@
+"""A finding in words, and what attacks read: files, and columns of the same meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from obverse.cli.figures import percent
+from obverse.cli.options import print_json
+from obverse.cli.terminal import Heading, print_fact, print_table
+
+if TYPE_CHECKING:
+    from obverse.attack.finding import Finding
+    from obverse.attack.targets import Table
+
+F = TypeVar("F", bound=Callable[..., Any])
+LEAKS = 5
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+def with_columns(function: F) -> F:
+    words = "Columns that both tables tell, with commas between; RELEASED=KNOWN where names differ."
+    return click.option("--on", "on", required=True, metavar="COLUMNS", help=words)(function)
+
+
+def finish(found: Finding, as_json: bool) -> None:
+    """Print the finding; the exit code says whether it leaks."""
+    if as_json:
+        print_json({"version": 1, **found.as_json()})
+    else:
+        print_finding(found)
+    if found.leaks:
+        click.get_current_context().exit(LEAKS)
+
+
+def print_finding(found: Finding) -> None:
+    low, high = found.interval
+    control = found.control if isinstance(found.control, float) else found.control.value
+    below, above = found.chance
+    around = "" if below == above else f" ({percent(below)} to {percent(above)})"
+    row = [
+        found.attack.replace("_", " "),
+        f"{found.rate.wins:,} of {found.rate.trials:,}",
+        f"{percent(found.rate.value)} ({percent(low)} to {percent(high)})",
+        f"{percent(control)}{around}",
+        "yes" if found.leaks else "no",
+    ]
+    print_table([Heading(name) for name in ("attack", "won", "rate", "control", "leaks")], [row])
+    print_fact("Finding", found.sentence, colour="red" if found.leaks else "green")
+    for name, value in found.figures.items():
+        print_fact("", f"{name.replace('_', ' ')}: {_shown(value)}")
+
+
+def table_at(path: Path) -> Table:
+    from obverse.engines.exact_tables import read_table
+
+    return read_table(path)
+
+
+def columns_of(on: str) -> tuple[list[str], dict[str, str]]:
+    """Names in the release, and what the known table calls each."""
+    pairs = [part.strip().partition("=") for part in on.split(",") if part.strip()]
+    return [name.strip() for name, _, _ in pairs], {name.strip(): (other or name).strip() for name, _, other in pairs}
+
+
+def renamed(table: Table, names: dict[str, str]) -> Table:
+    """The known table with the release's names."""
+    from obverse.attack.classes import column
+
+    return {**table, **{name: column(table, other) for name, other in names.items()}}
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, list):
+        return ", ".join(_shown(one) for one in value) or "none"
+    return str(value)

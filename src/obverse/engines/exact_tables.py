@@ -1,0 +1,79 @@
+"""A reviewer's own file, CSV or Parquet: its columns as texts, and exact answers about it. No project's table is read here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from obverse.core.errors import Refused
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def read_table(path: Path) -> dict[str, NDArray[Any]]:
+    """The columns as texts, as they are written; an empty field is None."""
+    import duckdb
+    import numpy as np
+
+    with duckdb.connect(":memory:") as connection:
+        source = _source(path, all_text=True)
+        try:
+            found = connection.execute(f"SELECT COLUMNS(*)::VARCHAR FROM {source}").fetchnumpy()
+        except duckdb.Error:
+            raise _unreadable(path) from None
+    return {name: np.ma.filled(values.astype(object), None) for name, values in found.items()}
+
+
+class ExactTable:
+    """A file as a table that answers SQL exactly: the target of attacks on aggregation without noise."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        import duckdb
+
+        self._duckdb = duckdb
+        source = _source(path, all_text=False)
+        self._connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"})
+        try:
+            self._connection.execute(f"CREATE TABLE {quoted(name)} AS FROM {source}")
+        except duckdb.Error:
+            self.close()
+            raise _unreadable(path) from None
+        self._connection.execute("SET enable_external_access = false")
+
+    def __enter__(self) -> ExactTable:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        try:
+            return list(self._connection.execute(sql).fetchall())
+        except self._duckdb.Error as error:
+            raise Refused("bad_condition", f"the file cannot answer this: {str(error).splitlines()[0]}") from None
+
+    def ask(self, sql: str) -> float:
+        """One number."""
+        return float(self.rows(sql)[0][0])
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _source(path: Path, *, all_text: bool) -> str:
+    if not path.is_file():
+        raise Refused("source_missing", f"there is no file {path}.")
+    text = "'" + str(path).replace("'", "''") + "'"
+    if path.suffix == ".parquet":
+        return f"read_parquet({text})"
+    return f"read_csv({text}, header = true, all_varchar = {str(all_text).lower()})"
+
+
+def _unreadable(path: Path) -> Refused:
+    return Refused("source_unreadable", f"{path.name} cannot be read.", fix="give a CSV file with a header line, or Parquet")

@@ -1,0 +1,212 @@
+"""obverse attack: each verb on small files, its exit code, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import Result
+
+from obverse.attack.attacks import ATTACKS
+from obverse.attack.examples import clues_about, film_ratings, patients, pick, two_hospitals
+
+Obverse = Callable[..., Result]
+LEAKS, REFUSED = 5, 3
+
+
+def write(path: str, table: Any) -> str:
+    names = list(table)
+    lines = [",".join(names), *(",".join(map(str, row)) for row in zip(*table.values()))]
+    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def people(obverse: Obverse) -> str:
+    """Six hundred patients in the current folder, with a secret bit and an age."""
+    generator = np.random.default_rng(4)
+    table = dict(patients(generator, 600))
+    table["hiv"] = generator.permutation(np.arange(600) % 2)
+    table["age"] = generator.integers(20, 80, 600)
+    return write("people.csv", table)
+
+
+def told(found: Result) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(found.stdout)
+    return answer
+
+
+def test_every_attack_is_listed_and_has_a_verb_with_its_summary(obverse: Obverse) -> None:
+    listed = told(obverse("attack", "list", "--json"))["attacks"]
+    assert [one["name"] for one in listed] == [attack.name.replace("_", "-") for attack in ATTACKS]
+    for one in listed:
+        assert one["name"] in obverse("attack", "list").stdout
+        assert one["summary"] in " ".join(obverse("attack", one["name"], "--help").stdout.split())
+
+
+def test_linkage_prints_a_table_and_a_sentence_and_exits_with_5(obverse: Obverse, people: str) -> None:
+    generator = np.random.default_rng(4)
+    write("hospital.csv", pick(patients(generator, 600), slice(0, 300)))
+    options = ("attack", "linkage", "hospital.csv", "--known", people, "--on", "zip,birth,sex")
+    found = obverse(*options, "--truth", "id")
+    assert found.exit_code == LEAKS
+    assert "the release is not anonymous" in " ".join(found.stdout.split())
+    assert told(obverse(*options, "--truth", "id", "--json"))["rate"]["value"] > 0.9
+    refused = obverse(*options, "--json")
+    assert (refused.exit_code, told(refused)["error"]["code"]) == (REFUSED, "no_control")
+    refused = obverse("attack", "linkage", "hospital.csv", "--known", people, "--on", "zip=plz", "--truth", "id", "--json")
+    assert told(refused)["error"]["code"] == "no_such_column"
+
+
+def test_generalised_rows_are_not_linked_and_the_exit_code_is_0(obverse: Obverse, people: str) -> None:
+    table = dict(pick(patients(np.random.default_rng(4), 600), slice(0, 300)))
+    table["zip"], table["birth"] = np.full(300, "0213*"), np.full(300, "*")
+    found = obverse("attack", "linkage", write("r.csv", table), "--known", people, "--on", "zip,birth,sex", "--truth", "id")
+    assert found.exit_code == 0
+
+
+def test_columns_may_have_other_names_in_the_known_table(obverse: Obverse) -> None:
+    write("one.csv", {"zip": ["130**", "131**"], "s": ["flu", "gout"]})
+    write("two.csv", {"plz": ["13012", "13155"], "id": ["a", "b"]})
+    found = told(obverse("attack", "sampling", "one.csv", "--population", "two.csv", "--on", "zip=plz", "--json"))
+    assert (found["rate"]["wins"], found["leaks"]) == (2, True)
+
+
+def test_classes_of_a_release_are_attacked(obverse: Obverse, people: str) -> None:
+    write("r.csv", {"zip": ["130**"] * 4 + ["131**"] * 2, "d": ["flu", "gout", "flu", "gout", "ulcer", "ulcer"]})
+    assert obverse("attack", "homogeneity", "r.csv", "--on", "zip", "--secret", "d").exit_code == LEAKS
+    assert obverse("attack", "homogeneity", people, "--on", "sex", "--secret", "secret").exit_code == 0
+    found = obverse("attack", "background", "r.csv", "--on", "zip", "--secret", "d", "--impossible", "gout", "--json")
+    assert told(found)["rate"] == {"wins": 4, "trials": 4, "value": 1.0} | {k: told(found)["rate"][k] for k in ("low", "high")}
+    assert obverse("attack", "background", people, "--on", "sex", "--secret", "secret").exit_code == 0
+
+
+def test_two_releases_are_intersected(obverse: Obverse) -> None:
+    first, second, both = (write(f"{i}.csv", t) for i, t in enumerate(two_hospitals(np.random.default_rng(2), 300)))
+    options = (first, second, "--known", both, "--on", "zip,age", "--secret", "secret", "--truth", "secret")
+    assert obverse("attack", "intersection", *options).exit_code == LEAKS
+
+
+def test_attributes_are_guessed_better_inside(obverse: Obverse) -> None:
+    everybody = patients(np.random.default_rng(4), 1200)
+    inside, outside = write("in.csv", pick(everybody, slice(0, 600))), write("out.csv", pick(everybody, slice(600, 1200)))
+    options = ("--outsiders", outside, "--on", "zip,birth,sex", "--secret", "secret")
+    assert obverse("attack", "attribute", inside, "--members", inside, *options).exit_code == LEAKS
+
+
+def test_clues_find_records_of_sparse_data(obverse: Obverse) -> None:
+    generator = np.random.default_rng(3)
+    made = film_ratings(generator, people=420, films=500, each=40)
+    rows = [
+        (f"p{p}", f"f{made.film[i]}", made.stars[i], f"{made.day[i]:.0f}")
+        for p in range(300)
+        for i in range(made.start[p], made.start[p + 1])
+    ]
+    clues = []
+    for p in (*range(60), *range(300, 420)):
+        one = clues_about(generator, made, p)
+        clues += [(f"p{p}", f"f{i}", s, f"{d:.0f}") for i, s, d in zip(one.items, one.stars, one.days)]
+    names = ("who", "film", "stars", "day")
+    write("ratings.csv", dict(zip(names, zip(*rows))))
+    write("clues.csv", dict(zip(names, zip(*clues))))
+    options = ("--person", "who", "--item", "film", "--stars", "stars", "--date", "day", "--json")
+    found = obverse("attack", "fuzzy-linkage", "ratings.csv", "--known", "clues.csv", *options)
+    assert (found.exit_code, told(found)["rate"]["trials"], told(found)["figures"]["records"]) == (LEAKS, 60, 300)
+    refused = obverse("attack", "fuzzy-linkage", "clues.csv", "--known", "clues.csv", *options)
+    assert told(refused)["error"]["code"] == "no_control"
+
+
+def test_exact_counts_are_differenced_and_noise_stops_it(obverse: Obverse, people: str) -> None:
+    options = ("attack", "differencing", people, "--id", "id", "--secret", "hiv = 1")
+    assert obverse(*options).exit_code == LEAKS
+    assert obverse(*options, "--laplace", "60").exit_code == 0
+
+
+def test_published_sets_that_differ_in_one_person_are_found(obverse: Obverse, people: str) -> None:
+    """Counts over ages, with a person's row left out of each second one: thirty pairs, which nobody pointed out."""
+    sets = [f"age >= {20 + i}" for i in range(30)]
+    ages = [line.split(",") for line in Path(people).read_text().splitlines()[1:]]
+    named = [next(row[0] for row in ages if int(row[-1]) >= 20 + i) for i in range(30)]
+    Path("sets.txt").write_text("\n".join([*sets, *(f"{one} AND id <> '{who}'" for one, who in zip(sets, named))]))
+    options = ("attack", "differencing", people, "--id", "id", "--secret", "hiv = 1", "--conditions", "sets.txt", "--json")
+    found = told(obverse(*options))
+    assert found["figures"]["pairs"] >= 30
+    assert found["rate"]["wins"] == found["rate"]["trials"]
+
+
+def test_a_project_is_attacked_through_its_budget(obverse: Obverse, project: Path) -> None:
+    """Ten answers fit into the budget; the others are refused, and what is left says little of anybody."""
+    options = ("--id", "person_id", "--secret", "age < 50", "-p", str(project), "--table", "people", "--people", "30")
+    found = obverse("attack", "differencing", str(project / "people.csv"), *options, "--json")
+    assert found.exit_code in (0, LEAKS)
+    assert told(found)["figures"] == {"sets": 10, "refused": 21, "pairs": 9}
+    assert told(obverse("budget", "--json"))["lines"][0]["spent"] == "1"
+
+
+def test_fresh_noise_is_averaged_away(obverse: Obverse, people: str) -> None:
+    options = ("attack", "averaging", people, "--by", "age", "--laplace", "2", "--repeats", "100", "--questions", "25")
+    assert obverse(*options).exit_code == LEAKS
+
+
+def test_a_python_function_is_attacked(obverse: Obverse, people: str) -> None:
+    Path("mine.py").write_text("def ask(sql):\n    return 10.0\n", encoding="utf-8")
+    options = ("attack", "averaging", people, "--by", "age", "--repeats", "3")
+    assert obverse(*options, "--call", "mine:ask").exit_code == 0
+    refused = obverse(*options, "--call", "mine:nothing", "--json")
+    assert (refused.exit_code, told(refused)["error"]["code"]) == (REFUSED, "no_such_function")
+
+
+def test_small_counts_that_are_refused_are_tracked(obverse: Obverse, people: str) -> None:
+    options = ("attack", "tracker", people, "--id", "id", "--secret", "hiv = 1", "--tracker", "age < 50", "--at-least", "10")
+    assert obverse(*options).exit_code == LEAKS
+
+
+def test_bits_are_reconstructed_from_accurate_sums(obverse: Obverse, people: str) -> None:
+    options = ("attack", "reconstruction", people, "--id", "id", "--secret", "hiv = 1", "--people", "40")
+    assert told(obverse(*options, "--laplace", "0.3", "--json"))["rate"]["value"] > 0.9
+    proved = told(obverse(*options, "--method", "certain", "--error", "0.1", "--json"))
+    assert proved["figures"]["guessed"] == 40
+    assert told(obverse(*options, "--method", "certain", "--json"))["error"]["code"] == "error_unknown"
+
+
+def test_members_are_recognised_from_averages(obverse: Obverse) -> None:
+    generator = np.random.default_rng(3)
+    chance = generator.beta(2, 2, 400)
+    members, outsiders = generator.random((60, 400)) < chance, generator.random((900, 400)) < chance
+
+    def file(name: str, rows: Any) -> str:
+        return write(name, {f"a{i}": rows[:, i] for i in range(400)})
+
+    options = ("--members", file("in.csv", members.astype(int)), "--outsiders", file("out.csv", outsiders.astype(int)))
+    assert obverse("attack", "membership", file("z.csv", members.mean(axis=0, keepdims=True)), *options).exit_code == LEAKS
+    few = obverse("attack", "membership", "z.csv", "--members", "in.csv", "--outsiders", "z.csv", "--json")
+    assert told(few)["error"]["code"] == "no_control"
+
+
+def test_last_bits_of_answers_are_read(obverse: Obverse) -> None:
+    noise = np.random.default_rng(3).laplace(0, 4, (2, 6_000))
+    write("answers.csv", {"with": [repr(float(x)) for x in 1 + noise[0]], "without": [repr(float(x)) for x in noise[1]]})
+    options = ("attack", "low-bits", "answers.csv", "--present", "with", "--absent", "without")
+    assert obverse(*options, "--epsilon", "0.25").exit_code == LEAKS
+    assert obverse(*options, "--epsilon", "2").exit_code == 0
+    write("words.csv", {"with": ["a"], "without": ["b"]})
+    refused = obverse("attack", "low-bits", "words.csv", *options[3:], "--epsilon", "1", "--json")
+    assert told(refused)["error"]["code"] == "not_numbers"
+
+
+def test_files_and_conditions_that_cannot_be_read_are_refused(obverse: Obverse, people: str) -> None:
+    def code(*options: str) -> str:
+        found = obverse("attack", "differencing", *options, "--json")
+        assert found.exit_code == REFUSED
+        answer: str = told(found)["error"]["code"]
+        return answer
+
+    assert code("nothing.csv", "--id", "id", "--secret", "hiv = 1") == "source_missing"
+    Path("broken.parquet").write_bytes(b"not parquet")
+    assert code("broken.parquet", "--id", "id", "--secret", "hiv = 1") == "source_unreadable"
+    assert code(people, "--id", "id", "--secret", "nothing = 1") == "bad_condition"
+    assert code(people, "--id", "sex", "--secret", "hiv = 1") == "not_a_key"
