@@ -1,9 +1,9 @@
-"""`make bench`: samplers, planning, local protocols, asking, peers, other engines, many rows; then one table, and every bar.
+"""`make bench`: samplers, planning, local protocols, reviewers, asking, peers, engines, many rows; one table, and every bar.
 
-BENCH_PARTS=asking,engines chooses of samplers, ask, local, asking, peers, engines, large. BENCH_QUICK=1: 1M rows, neither peers
-nor local nor large. BENCH_ROWS=1000000 chooses the sizes of asking and its peers, BENCH_PEERS=qrlew the peers; engines.py and
-large.py tell what chooses theirs. All figures of one run are kept in .bench/results.json; those of samplers, ask and local are
-printed.
+BENCH_PARTS=asking,engines chooses of samplers, ask, local, verify, asking, peers, engines, large. BENCH_QUICK=1: 1M rows,
+neither peers nor local nor large. BENCH_ROWS=1000000 chooses the sizes of asking and its peers, BENCH_PEERS=qrlew the peers;
+engines.py and large.py tell what chooses theirs. All figures of one run are kept in .bench/results.json; those of samplers,
+ask, local and verify are printed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NAMES = {
     "spark hand": "Spark: SQL",
     "spark few": "Spark: SQL, 1000",
 }
-SCRIPTS = {"samplers": "samplers.py", "ask": "ask.py", "local": "local_rates.py"}
+SCRIPTS = {"samplers": "samplers.py", "ask": "ask.py", "local": "local_rates.py", "verify": "verify.py"}
 PARTS = (*SCRIPTS, "asking", "peers", "engines", "large")
 
 

@@ -34,6 +34,10 @@ SECTIONS: dict[str, tuple[VerbLine, ...]] = {
     "For surveys": (
         VerbLine("collect", "obverse.cli.collect:collect", "Collect answers that are randomized before they are sent."),
     ),
+    "For reviewers": (
+        VerbLine("attack", "obverse.cli.attack:attack", "See what leaks: attacks on tables, answers and interfaces."),
+        VerbLine("verify", "obverse.cli.verify:verify", "Try to refute a claim of privacy: find an epsilon that is surely lost."),
+    ),
     "For the curator": (
         VerbLine("demo", "obverse.cli.demo:demo", "Write a synthetic sample project to try things on."),
         VerbLine("init", "obverse.cli.init:init", "Draft obverse.toml from column names and declared types."),

@@ -27,8 +27,8 @@ def audit_booleans(secrets: int, asked: Sequence[Sum], *, time_limit_s: float = 
     Assumes: the solver is right; each secret is 0 or 1.
     """
     checked(secrets, asked)
-    if any(one.answer is None for one in asked):
-        raise Refused("bad_sums", "auditing yes-or-no secrets needs the answers.", fix="Give the sums, or audit real numbers.")
+    if not all(isinstance(one.answer, int) for one in asked):
+        raise Refused("bad_sums", "auditing yes-or-no secrets needs whole sums.", fix="Give them, or audit real numbers.")
     deadline = time.monotonic() + time_limit_s
     used = [one for one in asked if one.of]
     numbers = [number for number, one in enumerate(asked) if one.of]
@@ -144,7 +144,7 @@ class _Clauses:
 
         top = 1 + max((place for one in self.asked for place in one.of), default=0)
         for number, one in enumerate(self.asked):
-            literals, answer = [1 + place for place in sorted(one.of)], one.answer or 0
+            literals, answer = [1 + place for place in sorted(one.of)], int(one.answer or 0)
             if not 0 <= answer <= len(literals):
                 yield from (([sign * literals[0]], number) for sign in (1, -1))
             elif answer in (0, len(literals)):

@@ -66,14 +66,14 @@ def audit_reals(secrets: int, asked: Sequence[Sum]) -> Audited:
     return Audited(secrets, len(asked), tuple(found))
 
 
-def _value(asked: Sequence[Sum], made: Row) -> int | None:
+def _value(asked: Sequence[Sum], made: Row) -> int | Fraction | None:
     total = Fraction(0)
     for number, factor in made.items():
         answer = asked[number].answer
         if answer is None:
             return None
         total += factor * answer
-    return int(total) if total.denominator == 1 else None
+    return int(total) if total.denominator == 1 else total
 
 
 def _needed(secret: int, asked: Sequence[Sum], questions: list[int]) -> tuple[int, ...]:

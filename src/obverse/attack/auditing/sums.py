@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 from obverse.core.errors import Refused, invariant
@@ -17,7 +18,7 @@ class Sum:
     """One question: the secrets that it adds up, by number, and the answer where it is known."""
 
     of: frozenset[int]
-    answer: int | None = None
+    answer: int | Fraction | None = None
 
     def __post_init__(self) -> None:
         invariant(all(0 <= place < SECRETS_MAX for place in self.of), f"secrets have numbers from 0 to {SECRETS_MAX - 1}")
@@ -31,7 +32,7 @@ class Determined:
     """
 
     secret: int
-    value: int | None
+    value: int | Fraction | None
     questions: tuple[int, ...]
     by: Way
     minimal: bool = True
@@ -62,14 +63,19 @@ class Audited:
             "secrets": self.secrets,
             "questions": self.questions,
             "determined": [
-                {"secret": called[one.secret], "value": one.value, "questions": list(one.questions), "by": one.by,
-                 "minimal": one.minimal}
+                {
+                    "secret": called[one.secret],
+                    "value": float(one.value) if isinstance(one.value, Fraction) else one.value,
+                    "questions": list(one.questions),
+                    "by": one.by,
+                    "minimal": one.minimal,
+                }
                 for one in self.determined
             ],
             "undecided": [called[i] for i in self.undecided],
             "free": self.free,
             "sentence": self.sentence,
-        }  # fmt: skip
+        }
 
 
 def checked(secrets: int, asked: Sequence[Sum]) -> None:
