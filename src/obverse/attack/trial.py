@@ -47,9 +47,10 @@ class Verdict:
                 f"{found.hits[1]:,} of {found.trials[1]:,} times on its neighbour."
             )
         stands = f"Epsilon {self.claimed:g}{at} is not refuted" if self.claimed is not None else "No claim was tried"
+        tried = "these two" if self.pairs == 1 else f"the {self.pairs:,} pairs tried"
         return (
             f"{stands}: from {found.trials[0]:,} counted outputs of each input, epsilon{at} is at least {least} with "
-            f"confidence {sure}. Other inputs than the {self.pairs:,} tried, and rarer events, may tell more."
+            f"confidence {sure}. Other inputs than {tried}, and rarer events, may tell more."
         )
 
     def as_json(self) -> dict[str, Any]:

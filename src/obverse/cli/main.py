@@ -36,7 +36,7 @@ SECTIONS: dict[str, tuple[VerbLine, ...]] = {
     ),
     "For reviewers": (
         VerbLine("attack", "obverse.cli.attack:attack", "See what leaks: attacks on tables, answers and interfaces."),
-        VerbLine("verify", "obverse.cli.verify:verify", "Try to refute a claim of privacy: find an epsilon that is surely lost."),
+        VerbLine("verify", "obverse.cli.verify:verify", "Try to refute a claim of privacy."),
     ),
     "For the curator": (
         VerbLine("demo", "obverse.cli.demo:demo", "Write a synthetic sample project to try things on."),
@@ -98,7 +98,7 @@ def cli() -> None:
 
     \b
     Every verb takes --json. Exit codes: 0 ok, 1 failed after the debit, 2 usage,
-    3 refused (nothing spent), 4 over budget (nothing spent), 130 interrupted.
+    3 refused (nothing spent), 4 over budget (nothing spent), 5 refuted (verify), 130 interrupted.
     """
 
 

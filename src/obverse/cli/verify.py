@@ -44,7 +44,7 @@ def verify(
     target: str, epsilon: str | None, delta: str | None, samples: int | None, confidence: float, left: str | None,
     right: str | None, length: int | None, move: float, moves: str, settings: tuple[str, ...], as_json: bool, project: Path,
 ) -> None:  # fmt: skip
-    """Try to refute a claim of privacy: find an epsilon that is surely lost.
+    """Try to refute a claim of privacy. What is found is an epsilon that is surely lost.
 
     TARGET is a Python callable package.module:function, which is called with an input and n and gives n outputs; a mechanism
     or protocol of ours by its name; or SQL in quotes, tried on made-up neighbouring databases of the project. What cannot be

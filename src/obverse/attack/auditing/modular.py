@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PRIME = 2**31 - 1  # products of two remainders fit into 64 bits
 TERM_MAX = 2**15 - 1  # of fractions that a remainder names uniquely: twice its square is below the prime
-CELLS_MAX = 20_000_000  # of the table that is reduced
+CELLS_MAX = 1_000_000  # of the table that is reduced: some seconds
 
 
 def combinations(secrets: int, asked: Sequence[Sum]) -> dict[int, dict[int, Fraction]]:

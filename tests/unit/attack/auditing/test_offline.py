@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from obverse.attack.auditing import Sum, audit_booleans, audit_reals
+from obverse.attack.auditing import Sum, audit_booleans, audit_reals, booleans
 from obverse.attack.auditing.modular import combinations
 from obverse.core.errors import InvariantBroken, Refused
 
@@ -46,6 +46,18 @@ def test_a_certificate_suffices_and_each_of_its_questions_is_needed(seed: int) -
         assert one.secret in by_trying(8, leaking)
         for left_out in range(len(leaking)):
             assert one.secret not in by_trying(8, leaking[:left_out] + leaking[left_out + 1 :])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_wide_sets_are_encoded_otherwise_and_mean_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, sums = asked(9, 4, 0, 500 + seed)
+    monkeypatch.setattr(booleans, "WIDE", 2)
+    found = audit_booleans(9, sums)
+    assert {one.secret: one.value for one in found.determined} == by_trying(9, sums)
+
+
+def test_without_questions_everything_is_free() -> None:
+    assert audit_booleans(3, []).free == audit_reals(3, []).free == 3
 
 
 def test_linear_algebra_misses_what_whole_numbers_give_away() -> None:
