@@ -1,9 +1,9 @@
-"""`make bench`: samplers, planning, local protocols, anonymize, attacks, asking, peers, other engines, many rows; then all bars.
+"""`make bench`: samplers, planning, local protocols, anonymize, attacks, verify, asking, peers, engines, many rows; all bars.
 
-BENCH_PARTS=asking,engines chooses of samplers, ask, local, anonymize, attacks, asking, peers, engines, large. BENCH_QUICK=1: 1M
-rows, neither peers nor local nor large. BENCH_ROWS=1000000 chooses the sizes of asking and its peers, BENCH_PEERS=qrlew the peers;
-engines.py and large.py tell what chooses theirs. All figures of one run are kept in .bench/results.json; those of samplers,
-ask, local, anonymize and attacks are printed.
+BENCH_PARTS=asking,engines chooses of samplers, ask, local, anonymize, attacks, verify, asking, peers, engines, large.
+BENCH_QUICK=1: 1M rows, neither peers nor local nor large. BENCH_ROWS=1000000 chooses the sizes of asking and its peers,
+BENCH_PEERS=qrlew the peers; engines.py and large.py tell what chooses theirs. All figures of one run are kept in
+.bench/results.json; those of samplers, ask, local, anonymize, attacks and verify are printed.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ SCRIPTS = {
     "local": "local_rates.py",
     "anonymize": "anonymize.py",
     "attacks": "attacks.py",
+    "verify": "verify.py",
 }
 PARTS = (*SCRIPTS, "asking", "peers", "engines", "large")
 

@@ -1,19 +1,40 @@
-"""Events by which an observer may tell two databases apart: half-lines, single values, low bits, sets of values."""
+"""Events by which an observer may tell two databases apart by a whole number: half-lines, single values, low bits, sets."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Outputs = NDArray[np.int64]
+    Floats = NDArray[np.float64]
 
 CUTS_MAX = 256  # half-lines and single values that are tried
 SET_MAX = 4096  # distinct values up to which sets are tried
 LOW_BITS_MAX = 8
+
+
+class AnyEvent(Protocol):
+    """A set of outputs, perhaps with a coin of its own for some of them."""
+
+    @property
+    def words(self) -> str: ...
+
+    def hits(self, samples: Any) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Events that may be chosen, by how often each happened in the two samples that choose."""
+
+    left: Floats
+    right: Floats
+    trials: tuple[int, int]
+    event: Callable[[int], AnyEvent]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +116,13 @@ def events(seen: Tally) -> tuple[Event, ...]:
             found.append(Event("among", tuple(sorted(int(v) for v in values[order[:size]]))))
             found.append(Event("among", tuple(sorted(int(v) for v in values[order[::-1][:size]]))))
     return tuple(found)
+
+
+def candidates(left: Outputs, right: Outputs) -> Candidates:
+    """The family of whole numbers, counted."""
+    import numpy as np
+
+    seen = tally(left, right)
+    family = events(seen)
+    hits = np.array([seen.hits(event) for event in family], dtype=np.float64)
+    return Candidates(hits[:, 0], hits[:, 1], (len(left), len(right)), lambda i: family[i])

@@ -36,6 +36,7 @@ SECTIONS: dict[str, tuple[VerbLine, ...]] = {
     ),
     "For reviewers": (
         VerbLine("attack", "obverse.cli.attack:attack", "Attack a release or an interface: what does it give away?"),
+        VerbLine("verify", "obverse.cli.verify:verify", "Try to refute a claim of privacy."),
     ),
     "For the curator": (
         VerbLine("anonymize", "obverse.cli.anonymize:anonymize", "Make a table k-anonymous; show what still works against it."),
@@ -98,8 +99,8 @@ def cli() -> None:
 
     \b
     Every verb takes --json. Exit codes: 0 ok, 1 failed after the debit, 2 usage,
-    3 refused (nothing spent), 4 over budget (nothing spent), 5 an attack found a leak,
-    130 interrupted.
+    3 refused (nothing spent), 4 over budget (nothing spent), 5 a leak was found or a
+    claim refuted, 130 interrupted.
     """
 
 

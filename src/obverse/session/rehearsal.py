@@ -69,7 +69,7 @@ def rehearsal(
     """A session over made-up rows, whose ledger is in memory and forgotten. Its answers are not yet marked as such."""
     if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= UNITS_MAX:
         raise Refused("bad_parameter", f"a rehearsal makes up 1 to {UNITS_MAX:,} units.", fix=f"Write {UNITS}.")
-    catalog, public = _declared(Path(project), tables or {})
+    catalog, public = declared(Path(project), tables or {})
     made = made_up(catalog, _units(catalog, rows), seed)
     loaded = Project(catalog, engine_of(catalog, {**public, **made}))
     try:
@@ -81,7 +81,7 @@ def rehearsal(
         raise
 
 
-def _declared(path: Path, tables: Mapping[str, Any]) -> tuple[Catalog, dict[str, Any]]:
+def declared(path: Path, tables: Mapping[str, Any]) -> tuple[Catalog, dict[str, Any]]:
     """The catalog, completed from itself and the public tables alone, its private tables cut off from their files.
 
     Made-up rows lie in DuckDB, whatever engine the project has; public tables of a server are copied there.

@@ -1,0 +1,88 @@
+"""Strength and speed of the reviewer's tools: epsilon lower bounds, and auditing of sums: `python bench/verify.py`."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import asking
+import numpy as np
+
+from obverse.attack import epsilon_lower_bound
+from obverse.attack.auditing import Sum, audit_booleans, audit_reals
+from obverse.testing import verify
+from obverse.testing.seeded import SeededRng
+
+SAMPLES, LEAST, LEAST_S = 10**6, 0.97, 3.0
+REPEATS, REPEATED, CONFIDENCE = 1000, 20_000, 0.95
+ALLOWED = 85  # of 1,000 at 95 %: fifty are expected at most; more than 85 with chance below 1e-6
+SECRETS, QUESTIONS, SIZE, AUDIT_S = 500, 150, 6, 5.0
+
+
+def laplace(random: np.random.Generator, n: int) -> tuple[Any, Any]:
+    return random.laplace(0.0, 1.0, n), random.laplace(1.0, 1.0, n)
+
+
+def strength() -> list[dict[str, Any]]:
+    """Laplace noise at epsilon 1, by a million outputs of each side, drawing included: the median of five."""
+    random, found, taken = np.random.default_rng(1), [], []
+    for _ in range(5):
+        begun = time.process_time()
+        found.append(epsilon_lower_bound(*laplace(random, SAMPLES), alpha=1 - CONFIDENCE).epsilon)
+        taken.append(time.process_time() - begun)
+    bound, cpu = sorted(found)[0], sorted(taken)[2]
+    return [
+        asking.bar("Laplace at 1, 1M a side: least of 5 bounds", f"{bound:.4f}", f">= {LEAST}", bound >= LEAST),
+        asking.bar("Laplace at 1, 1M a side: CPU", f"{cpu:.2f} s", f"< {LEAST_S:.0f} s", cpu < LEAST_S),
+    ]
+
+
+def honesty() -> list[dict[str, Any]]:
+    """How often the bound exceeds the true epsilon."""
+    random, over, most = np.random.default_rng(2), 0, 0.0
+    for _ in range(REPEATS):
+        bound = epsilon_lower_bound(*laplace(random, REPEATED), alpha=1 - CONFIDENCE).epsilon
+        over, most = over + (bound > 1), max(most, bound)
+    what = f"Laplace at 1, {REPEATS:,} repeats at 95 %: above 1 (most {most:.3f})"
+    return [asking.bar(what, f"{over}", f"<= {ALLOWED}", over <= ALLOWED)]
+
+
+def auditing() -> list[dict[str, Any]]:
+    """Random sets of six among 500 yes-or-no secrets: the slowest of five."""
+    taken, told, linear = [], [], []
+    for seed in range(5):
+        random = np.random.default_rng(seed)
+        bits = random.integers(0, 2, SECRETS)
+        sets = [random.choice(SECRETS, SIZE, replace=False) for _ in range(QUESTIONS)]
+        sums = [Sum(frozenset(map(int, one)), int(bits[one].sum())) for one in sets]
+        begun = time.monotonic()
+        found = audit_booleans(SECRETS, sums, time_limit_s=60)
+        taken.append(time.monotonic() - begun if not found.undecided else float("inf"))
+        told.append(len(found.determined))
+        linear.append(len(audit_reals(SECRETS, sums).determined))
+    print(f"determined of {SECRETS}: {told}, by linear algebra alone {linear}")
+    what = f"auditing {SECRETS} secrets, {QUESTIONS} sets of {SIZE}"
+    return [asking.bar(what, f"{max(taken):.2f} s", f"< {AUDIT_S:.0f} s", max(taken) < AUDIT_S)]
+
+
+def twins() -> list[dict[str, Any]]:
+    """Broken twins of ours, each by 20,000 outputs a side at a false-alarm rate of 1e-6."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for one in verify.twins(SeededRng(4), Path(folder)):
+            verdict = one.verdict(REPEATED)
+            shown = f"{verdict.evidence.epsilon:.2f}"
+            found.append(asking.bar(f"twin: {one.name}", shown, f"> {verdict.claimed:g}", verdict.refuted))
+    return found
+
+
+def main() -> None:
+    print(f"load {os.getloadavg()[0]:.1f} at the start", flush=True)
+    raise SystemExit(0 if asking.print_bars(strength() + honesty() + auditing() + twins()) else 1)
+
+
+if __name__ == "__main__":
+    main()

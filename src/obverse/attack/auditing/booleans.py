@@ -1,0 +1,180 @@
+"""Boolean auditing: which yes-or-no secrets follow from sums that were answered. Complete where time allows: coNP-complete."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from obverse.attack.auditing.modular import combinations
+from obverse.attack.auditing.sums import Audited, Determined, Sum, Way, checked, inconsistent
+from obverse.core.errors import Refused
+
+SOLVER = "glucose4"
+CONFLICTS = 5_000  # between two looks at the clock
+WIDE = 40  # sets from here on are encoded by networks, whose clauses grow more slowly
+
+
+def audit_booleans(secrets: int, asked: Sequence[Sum], *, time_limit_s: float = 30.0) -> Audited:
+    """Which secrets every database with these answers agrees on.
+
+    Claim:   a secret that is called determined is; one that is called free is not; the rest is called undecided.
+    Proof:   by linear algebra it is a combination of answers, checked in rationals. By satisfiability: no assignment with
+             these answers gives it the other value (unsat), or one does (a model, which also frees every other secret that
+             it has otherwise than the first model). A certificate's questions alone are unsat with the other value.
+    Assumes: the solver is right; each secret is 0 or 1.
+    """
+    checked(secrets, asked)
+    if not all(isinstance(one.answer, int) for one in asked):
+        raise Refused("bad_sums", "auditing yes-or-no secrets needs whole sums.", fix="Give them, or audit real numbers.")
+    deadline = time.monotonic() + time_limit_s
+    used = [one for one in asked if one.of]
+    numbers = [number for number, one in enumerate(asked) if one.of]
+    linear = combinations(secrets, used)
+    with closing(_Clauses(used)) as clauses:
+        values, undecided = _decided(secrets, clauses, set(linear), deadline, numbers)
+        found = []
+        for secret, value in sorted(values.items()):
+            core, minimal = clauses.core(secret, value, linear.get(secret, range(len(used))), deadline)
+            by: Way = "linear algebra" if secret in linear else "satisfiability"
+            found.append(Determined(secret, value, tuple(numbers[q] for q in core), by, minimal))
+    return Audited(secrets, len(asked), tuple(found), tuple(sorted(undecided)))
+
+
+def _decided(
+    secrets: int, clauses: _Clauses, linear: set[int], deadline: float, numbers: Sequence[int]
+) -> tuple[dict[int, int], set[int]]:
+    """Values of the determined secrets, and those that were not decided in time."""
+    touched = {place for one in clauses.asked for place in one.of}
+    first = clauses.model((), deadline)
+    if first is None:
+        return {}, touched
+    if first is False:
+        core = clauses.contradiction(deadline)
+        raise inconsistent([numbers[q] for q in core])
+    base = first
+    values = {secret: int(base[secret]) for secret in linear}
+    waiting = sorted(touched - linear)
+    clauses.prefer([-_literal(place, base[place]) for place in waiting])
+    undecided: set[int] = set()
+    while waiting:
+        secret = waiting.pop()
+        other = clauses.model((-_literal(secret, base[secret]),), deadline)
+        if other is None:
+            undecided.add(secret)
+        elif other is False:
+            values[secret] = int(base[secret])
+            clauses.learn(_literal(secret, base[secret]))
+        else:
+            waiting = [place for place in waiting if other[place] == base[place]]
+            undecided = {place for place in undecided if other[place] == base[place]}
+    return values, undecided
+
+
+@dataclass(slots=True)
+class _Clauses:
+    """The sums as clauses, twice: plain to decide with, and with a switch for each question to find certificates with."""
+
+    asked: Sequence[Sum]
+    _plain: Any = None
+    _switched: Any = None
+    _switches: Sequence[int] = ()
+
+    def __post_init__(self) -> None:
+        self._plain = _solver()
+        for clause, _ in self._encoded():
+            self._plain.add_clause(clause)
+
+    def close(self) -> None:
+        for solver in (self._plain, self._switched):
+            if solver is not None:
+                solver.delete()
+
+    def model(self, assumed: Sequence[int], deadline: float) -> list[bool] | Literal[False] | None:
+        """Which secrets are 1 in an assignment; False if there is none, None if time is over."""
+        if _solved(self._plain, assumed, deadline) is None:
+            return None
+        literals = self._plain.get_model()
+        if literals is None:
+            return False
+        places = 1 + max((place for one in self.asked for place in one.of), default=-1)
+        return [literal > 0 for literal in literals[:places]]
+
+    def prefer(self, literals: Sequence[int]) -> None:
+        """Values to try first: a model that differs in much frees much."""
+        self._plain.set_phases(list(literals))
+
+    def learn(self, literal: int) -> None:
+        self._plain.add_clause([literal])
+
+    def contradiction(self, deadline: float) -> list[int]:
+        return self._core([], range(len(self.asked)), deadline)[0]
+
+    def core(self, secret: int, value: int, among: Iterable[int], deadline: float) -> tuple[list[int], bool]:
+        """Some of these questions that give the secret away; whether each of them is needed."""
+        return self._core([-_literal(secret, bool(value))], among, deadline)
+
+    def _core(self, assumed: list[int], among: Iterable[int], deadline: float) -> tuple[list[int], bool]:
+        if self._switched is None:
+            self._switched = _solver()
+            top = 1 + max(abs(literal) for clause, _ in self._encoded() for literal in clause)
+            self._switches = range(top, top + len(self.asked))
+            for clause, number in self._encoded():
+                self._switched.add_clause([*clause, -self._switches[number]])
+        needed = sorted(among)
+        if _solved(self._switched, [*(self._switches[q] for q in needed), *assumed], deadline) is not False:
+            return needed, False
+        needed, minimal = self._used(), True
+        for number in list(needed):
+            rest = [self._switches[q] for q in needed if q != number]
+            found = _solved(self._switched, [*rest, *assumed], deadline) if number in needed else True
+            minimal = minimal and found is not None
+            needed = self._used() if found is False else needed
+        return needed, minimal
+
+    def _used(self) -> list[int]:
+        first = self._switches[0]
+        return sorted(literal - first for literal in self._switched.get_core() or () if literal >= first)
+
+    def _encoded(self) -> Iterator[tuple[list[int], int]]:
+        """Clauses that say that each sum is what was answered, with the number of its question."""
+        from pysat.card import CardEnc, EncType
+
+        top = 1 + max((place for one in self.asked for place in one.of), default=0)
+        for number, one in enumerate(self.asked):
+            literals, answer = [1 + place for place in sorted(one.of)], int(one.answer or 0)
+            if not 0 <= answer <= len(literals):
+                yield from (([sign * literals[0]], number) for sign in (1, -1))
+            elif answer in (0, len(literals)):
+                yield from (([literal if answer else -literal], number) for literal in literals)
+            else:
+                kind = EncType.totalizer if len(literals) < WIDE else EncType.kmtotalizer
+                encoded = CardEnc.equals(literals, bound=answer, top_id=top, encoding=kind)
+                top = max(top, encoded.nv)
+                yield from ((clause, number) for clause in encoded.clauses)
+
+
+def _solved(solver: Any, assumed: Sequence[int], deadline: float) -> bool | None:
+    """Whether there is an assignment; None when time is over. The clock is looked at between budgets of conflicts."""
+    while time.monotonic() < deadline:
+        solver.conf_budget(CONFLICTS)
+        found: bool | None = solver.solve_limited(assumptions=list(assumed))
+        if found is not None:
+            return found
+    return None
+
+
+def _solver() -> Any:
+    try:
+        from pysat.solvers import Solver
+    except ImportError:
+        raise Refused(
+            "extra_missing", "auditing yes-or-no secrets needs python-sat.", fix="pip install 'obverse[audit]'"
+        ) from None
+    return Solver(name=SOLVER)
+
+
+def _literal(secret: int, value: bool) -> int:
+    return 1 + secret if value else -1 - secret

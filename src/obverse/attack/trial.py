@@ -1,0 +1,163 @@
+"""A mechanism on trial: it is sampled on neighbouring inputs, and whoever claims too small an epsilon is refuted."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from obverse.attack.evidence import Evidence, choose, epsilon_lower_bound, evidence
+from obverse.core.errors import Refused, invariant
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Draw = Callable[[Any, int], Any]  # an input and a number n: n independent outputs
+Pair = tuple[Any, Any]
+BLOCK = 1 << 18  # numbers that are drawn at a time where outputs are counted
+CHOOSING_MAX = 1 << 22  # numbers of a side that choose the event
+SEARCHED = 2  # half as many outputs again are spent on finding the worst pair
+PILOT_MIN, PILOT_ALPHA = 1000, 0.5  # pairs are compared by what they rather show than not
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was found on the worst of some pairs of inputs. It never says that a claim is true."""
+
+    evidence: Evidence
+    pair: Pair
+    pairs: int
+    claimed: float | None = None  # the epsilon that is on trial
+
+    @property
+    def refuted(self) -> bool:
+        return self.claimed is not None and self.evidence.epsilon > self.claimed
+
+    @property
+    def sentence(self) -> str:
+        found = self.evidence
+        sure, least = f"{1 - found.alpha:.10g}", f"{found.epsilon:.4g}"
+        at = f" at delta {found.delta:g}" if found.delta else ""
+        if self.refuted:
+            return (
+                f"Refuted: the claim of epsilon {self.claimed:g}{at} is false with confidence {sure}. Epsilon is at least "
+                f"{least}: the event '{found.event}' happened {found.hits[0]:,} of {found.trials[0]:,} times on one input and "
+                f"{found.hits[1]:,} of {found.trials[1]:,} times on its neighbour."
+            )
+        stands = f"Epsilon {self.claimed:g}{at} is not refuted" if self.claimed is not None else "No claim was tried"
+        tried = "these two" if self.pairs == 1 else f"the {self.pairs:,} pairs tried"
+        return (
+            f"{stands}: from {found.trials[0]:,} counted outputs of each input, epsilon{at} is at least {least} with "
+            f"confidence {sure}. Other inputs than {tried}, and rarer events, may tell more."
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        found = self.evidence
+        return {
+            "claimed": self.claimed,
+            "refuted": self.refuted,
+            "epsilon_at_least": found.epsilon,
+            "delta": found.delta,
+            "confidence": 1 - found.alpha,
+            "event": found.event,
+            "hits": list(found.hits),
+            "trials": list(found.trials),
+            "inputs": [_plain(one) for one in self.pair],
+            "pairs": self.pairs,
+            "sentence": self.sentence,
+        }
+
+
+def trial(
+    draw: Draw,
+    pairs: Sequence[Pair],
+    samples: int,
+    *,
+    claimed: float | None = None,
+    delta: float = 0.0,
+    alpha: float = ALPHA,
+    progress: Callable[[float], None] = lambda share: None,
+) -> Verdict:
+    """Look for the worst pair on outputs of its own, then measure it on fresh ones.
+
+    Claim:   if the mechanism is (epsilon, delta)-DP and the pairs are neighbours, the bound exceeds epsilon with a chance of
+             at most alpha.
+    Proof:   the pair and the event are chosen on other outputs than those that are counted; then as epsilon_lower_bound.
+    Assumes: outputs are independent draws.
+    """
+    invariant(len(pairs) >= 1 and samples >= 8, "a trial needs a pair of inputs and some outputs")
+    drawn = _Counted(draw, samples * 2 + (2 * _pilot(samples, len(pairs)) * len(pairs) if len(pairs) > 1 else 0), progress)
+    pair = pairs[0] if len(pairs) == 1 else _worst(drawn, pairs, _pilot(samples, len(pairs)), delta)
+    return Verdict(_measured(drawn, pair, samples, delta, alpha), pair, len(pairs), claimed)
+
+
+def _pilot(samples: int, pairs: int) -> int:
+    return max(PILOT_MIN, samples // (SEARCHED * pairs))
+
+
+def _worst(draw: _Counted, pairs: Sequence[Pair], samples: int, delta: float) -> Pair:
+    sides = ((draw(a, samples), draw(b, samples)) for a, b in pairs)
+    found = [epsilon_lower_bound(*both, delta=delta, alpha=PILOT_ALPHA).epsilon for both in sides]
+    return pairs[found.index(max(found))]
+
+
+def _measured(draw: _Counted, pair: Pair, samples: int, delta: float, alpha: float) -> Evidence:
+    first = [draw(side, min(64, samples // 2)) for side in pair]  # how wide outputs are
+    width = max(1, first[0].size // len(first[0]))
+    choosing = min(samples // 2, max(10_000, CHOOSING_MAX // width))
+    event, swapped = choose(*(draw(side, choosing) for side in pair), delta=delta, alpha=alpha)
+    hits, left = [0, 0], samples - choosing
+    while left:
+        some = min(left, max(1, BLOCK // width))
+        for place, side in enumerate(pair):
+            hits[place] += event.hits(draw(side, some))
+        left -= some
+    a, b = hits[::-1] if swapped else hits
+    return evidence(event, (a, b), (samples - choosing,) * 2, delta=delta, alpha=alpha)
+
+
+@dataclass(slots=True)
+class _Counted:
+    """Draws outputs as arrays of numbers, and tells how far it has come."""
+
+    draw: Draw
+    planned: int
+    progress: Callable[[float], None]
+    done: int = 0
+
+    def __call__(self, given: Any, n: int) -> NDArray[Any]:
+        found = outputs(self.draw(given, n), n)
+        self.done += n
+        self.progress(min(1.0, self.done / self.planned))
+        return found
+
+
+def outputs(found: Any, n: int) -> NDArray[Any]:
+    """n outputs as an array: numbers, rows of numbers, or words of which each is a number of its own."""
+    import numpy as np
+
+    try:
+        array = np.asarray(found)
+    except ValueError:  # rows of different lengths
+        array = np.empty(len(found), dtype=object)
+        array[:] = list(found)
+    if array.ndim == 0 or len(array) != n:
+        raise Refused("bad_outputs", f"the target was asked for {n} outputs and gave something else.",
+                      fix="Return a list or an array of n outputs: numbers, rows of numbers, or texts.")  # fmt: skip
+    if array.dtype.kind in "biuf":
+        return array if array.dtype.kind != "b" else array.astype(np.int64)
+    rows = [repr(row.tolist() if hasattr(row, "tolist") else row) for row in array]
+    words, place = np.unique(rows, return_inverse=True)
+    return np.array([_word(word) for word in words], dtype=np.int64)[place]
+
+
+def _word(word: str) -> int:
+    return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "little", signed=True)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return value if isinstance(value, (int, float, str, bool, type(None))) else repr(value)

@@ -1,0 +1,158 @@
+"""What is to be audited, from files: index sets with their sums, or SQL over a table whose other columns are public."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from obverse.attack.auditing.sums import Sum
+from obverse.catalog.load import loads
+from obverse.core.errors import Refused
+from obverse.session.opening import engine_of
+from obverse.sql.subsets import subset
+
+BYTES_MAX = 100_000_000
+TIMEOUT_S = 60.0
+TABLE_TOML = """
+[project]
+name = "audit"
+[tables.people]
+source = {source}
+public = true
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """Sums, what each is called, and the names of the secrets."""
+
+    sums: tuple[Sum, ...]
+    asked: tuple[str, ...]
+    secrets: tuple[str, ...]
+
+
+def read_sets(path: Path) -> Questions:
+    """From JSON, {"secrets": names or a number, "questions": [{"set": [...], "sum": 3}, ...]}; or CSV with columns set and sum.
+
+    In a set stand numbers from zero, or names; in CSV with blanks between them.
+    """
+    text = _text(path)
+    listed: Any
+    if path.suffix.lower() == ".csv":
+        listed, secrets = list(csv.DictReader(io.StringIO(text))), None
+        rows = [(str(row.get("set", "")).split(), row.get("sum")) for row in listed]
+    else:
+        found = _json(text)
+        listed, secrets = (found.get("questions"), found.get("secrets")) if isinstance(found, dict) else (found, None)
+        if not _all_have(listed, "set", list):
+            raise bad_file('it is not {"questions": [{"set": [...], "sum": 3}, ...]}')
+        rows = [([str(place) for place in row["set"]], row.get("sum")) for row in listed]
+    names = _names(secrets, [place for places, _ in rows for place in places])
+    known = {name: number for number, name in enumerate(names)}
+    try:
+        sums = tuple(Sum(frozenset(known[place] for place in places), _number(answer)) for places, answer in rows)
+    except KeyError as missing:
+        raise bad_file(f"{missing} is not among its secrets") from None
+    return Questions(sums, tuple(_called(places) for places, _ in rows), names)
+
+
+def read_questions(path: Path, table: Path, secret: str, name: str | None) -> Questions:
+    """From SQL over a table file, as `[{"sql": ..., "sum": 3}, ...]` in JSON, or as plain SQL with ; after each and no answers.
+
+    Only public columns are read: a condition on the secret is refused, and the secret column may be missing.
+    """
+    text = _text(path)
+    if path.suffix.lower() == ".json":
+        found = _json(text)
+        listed: Any = found.get("questions") if isinstance(found, dict) else found
+        if not _all_have(listed, "sql", str):
+            raise bad_file('it is not [{"sql": "SELECT SUM(...) ...", "sum": 3}, ...]')
+        asked = [(row["sql"], row.get("sum")) for row in listed]
+    else:
+        asked = [(one.strip(), None) for one in text.split(";") if one.strip()]
+    return questions_of(asked, table, secret, name)
+
+
+def questions_of(asked: Sequence[tuple[str, Any]], table: Path, secret: str, name: str | None = None) -> Questions:
+    """The rows that each question adds up, by DuckDB over the public columns; `sum` of a grouped one is a list, by key."""
+    catalog = loads(TABLE_TOML.format(source=json.dumps(str(table.absolute()))), table.parent)
+    sums: list[Sum] = []
+    said: list[str] = []
+    with closing(engine_of(catalog)) as engine:
+        relation = '(SELECT *, row_number() OVER () - 1 AS "#row" FROM people)'
+        shown = _quoted("#row" if name is None else name)
+        rows = engine.run_public(f'SELECT {shown} FROM {relation} ORDER BY "#row"', timeout_s=TIMEOUT_S).rows
+        for text, answer in asked:
+            one = subset(text, secret)
+            keys = "".join(f", {key}" for key in one.keys)
+            order = ", ".join(str(2 + place) for place in range(len(one.keys))) or "1"
+            sql = f'SELECT "#row"{keys} FROM {relation} AS {_quoted(one.table)} WHERE {one.condition} ORDER BY {order}'
+            groups: dict[tuple[Any, ...], list[int]] = {} if one.keys else {(): []}
+            for row in engine.run_public(sql, timeout_s=TIMEOUT_S).rows:
+                groups.setdefault(row[1:], []).append(int(str(row[0])))
+            answers = answer if one.keys and isinstance(answer, list) else [answer] * len(groups)
+            if len(answers) != len(groups):
+                raise bad_file("a grouped question needs a list of sums, one for each of its groups")
+            for (key, places), given in zip(groups.items(), answers):
+                sums.append(Sum(frozenset(places), _number(given)))
+                said.append(text if not one.keys else f"{text} [{', '.join(map(str, key))}]")
+    return Questions(tuple(sums), tuple(said), tuple(str(row[0]) for row in rows))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def bad_file(why: str) -> Refused:
+    return Refused("bad_sums", f"the file of questions cannot be read: {why}.", fix="See docs/audit.md for its form.")
+
+
+def _names(secrets: Any, used: list[str]) -> tuple[str, ...]:
+    if isinstance(secrets, list):
+        return tuple(map(str, secrets))
+    if isinstance(secrets, int) and not isinstance(secrets, bool):
+        return tuple(map(str, range(secrets)))
+    if all(place.isdecimal() for place in used):
+        return tuple(map(str, range(1 + max(map(int, used), default=0))))
+    return tuple(dict.fromkeys(used))
+
+
+def _all_have(listed: Any, field: str, kind: type) -> bool:
+    return isinstance(listed, list) and all(isinstance(row, dict) and isinstance(row.get(field), kind) for row in listed)
+
+
+def _called(places: list[str]) -> str:
+    shown = ", ".join(places[:8])
+    return f"{{{shown}{', ...' if len(places) > 8 else ''}}}"
+
+
+def _number(answer: Any) -> int | Fraction | None:
+    if answer is None or answer == "":
+        return None
+    try:
+        found = Fraction(str(answer))
+    except ValueError:
+        raise bad_file("a sum is no number") from None
+    return int(found) if found.denominator == 1 else found
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(BYTES_MAX).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        raise bad_file(f"{path.name} is not there, or is not UTF-8 text") from None
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise bad_file("it is not JSON") from None

@@ -1,0 +1,74 @@
+"""Trials: broken mechanisms are refuted on the pair that shows it, honest ones are not, and nothing is ever called verified."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from obverse.attack.neighbours import pairs
+from obverse.attack.trial import outputs, trial
+from obverse.core.errors import InvariantBroken, Refused
+
+
+def laplace(scale: float, seed: int):
+    random = np.random.default_rng(seed)
+    return lambda given, n: np.asarray(given) + random.laplace(0, scale, (n, len(given)))
+
+
+def test_the_worst_pair_is_found_and_measured_on_fresh_outputs() -> None:
+    found = trial(laplace(4.0, 1), pairs(4), 40_000, claimed=1.0, alpha=1e-3)
+    assert not found.refuted
+    assert 0.4 < found.evidence.epsilon <= 1
+    assert np.abs(np.subtract(*found.pair)).sum() == 4
+    assert "not refuted" in found.sentence
+
+
+def test_a_wrong_sensitivity_is_refuted() -> None:
+    """Noise for one number that moves, where all four do."""
+    assert trial(laplace(1.0, 2), pairs(4), 20_000, claimed=1.0, alpha=1e-3).refuted
+    assert not trial(laplace(1.0, 2), pairs(4, moves="one"), 20_000, claimed=1.0, alpha=1e-3).refuted
+
+
+def test_the_word_verified_is_never_said() -> None:
+    for claim in (None, 0.1, 5.0):
+        found = trial(laplace(1.0, 3), [((0.0,), (1.0,))], 20_000, claimed=claim)
+        assert "verified" not in found.sentence.lower()
+        assert "confidence 0.95" in found.sentence
+        assert found.as_json()["refuted"] is (claim == 0.1)
+
+
+def test_texts_and_lists_of_any_length_are_outputs() -> None:
+    random = np.random.default_rng(4)
+
+    def keys(given: int, n: int) -> list[list[str]]:
+        return [["a", "b"][: 1 + given * int(coin)] for coin in random.integers(0, 2, n)]
+
+    found = trial(keys, [(0, 1)], 4_000, claimed=1.0)
+    assert found.refuted
+    assert outputs(["x", "y", "x"], 3)[0] == outputs(["x"], 1)[0]
+    assert outputs([True, False], 2).tolist() == [1, 0]
+
+
+def test_how_far_it_has_come_is_told_and_ends_at_one() -> None:
+    told: list[float] = []
+    trial(laplace(1.0, 5), pairs(3), 2_000, progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] > 0.95
+
+
+def test_a_target_that_gives_something_else_is_refused() -> None:
+    for wrong in (lambda given, n: 1.0, lambda given, n: [1.0] * (n - 1)):
+        with pytest.raises(Refused) as refused:
+            trial(wrong, [(0, 1)], 100)
+        assert refused.value.code == "bad_outputs"
+    with pytest.raises(InvariantBroken):
+        trial(laplace(1.0, 6), [], 100)
+
+
+def test_pairs_are_neighbours_and_hold_the_patterns_that_break_mechanisms() -> None:
+    found = pairs(5)
+    assert all(max(abs(a - b) for a, b in zip(*pair)) == 1 for pair in found)
+    assert ((1, 0, 0, 0, 0), (0, 1, 1, 1, 1)) in found  # one above, all others below
+    assert ((0, 0, 0, 0, 0), (0, 1, 1, 1, 1)) in found  # all but one
+    assert all(sum(a != b for a, b in zip(*pair)) == 1 for pair in pairs(5, moves="one"))
+    assert pairs(1) == (((0.0,), (1.0,)),)
