@@ -1,7 +1,8 @@
 """What a released cell may stand for: a value itself, a mask, a range, a set of values, or anything.
 
 Written forms: `130**` and `3*` (a sign for each star), `*` or nothing (anything), `[20-30)`, `[20, 30]`, `20-29`, `<30`,
-`>=40`, `{a, b}`, and `1945` or `1945-07` for dates of that year or month. A cell always stands for what is written like it.
+`>=40`, `{a, b}`, `a | b` (each part again such a cell), `a .. d` (texts in that order), and `1940s`, `1945` or `1945-07` for
+dates of that time. A cell always stands for what is written like it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ ANYTHING = ("*", "", "?")
 END = r"-?\d+(?:\.\d+)?|\d{4}-\d{2}-\d{2}"
 RANGE = re.compile(rf"([\[(]?)\s*({END})\s*(?:-|–|,|;|\.\.|to)\s*({END})\s*([\])]?)")
 HALF = re.compile(rf"(<=|>=|<|>|≤|≥)\s*({END})")
-PART_OF_A_DATE = re.compile(r"\d{4}(-\d{2})?")
+PART_OF_A_DATE = re.compile(r"\d{4}(-\d{2})?|\d{3}0s")
+EITHER, FROM_TO = " | ", " .. "
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -54,6 +56,8 @@ class _Known:
         """Whether the cell may stand for several values."""
         if cell is None or cell in ANYTHING or "*" in cell or cell[0] in "[({<>≤≥" or RANGE.fullmatch(cell):
             return True
+        if EITHER in cell or FROM_TO in cell:
+            return True
         return bool(PART_OF_A_DATE.fullmatch(cell)) and bool(self.dates.any())
 
     def alike(self, cell: str | None) -> Places:
@@ -74,6 +78,11 @@ class _Known:
     def _stands(self, cell: str) -> Bools:
         import numpy as np
 
+        if EITHER in cell:
+            return np.asarray(np.logical_or.reduce([self.fits(part) for part in cell.split(EITHER)]), dtype=bool)
+        if FROM_TO in cell:
+            first, _, last = cell.partition(FROM_TO)
+            return np.asarray((self.texts >= first) & (self.texts <= last), dtype=bool)
         if cell[0] == "{" and cell[-1] == "}":
             parts = [part for part in re.split(r"\s*[,;|]\s*", cell[1:-1].strip()) if part]
             return np.isin(self.texts, parts) | np.isin(self.numbers, [_number(part) for part in parts])
@@ -84,9 +93,8 @@ class _Known:
             if DATE.match(low) or float(low) <= _number(high):
                 return self._beyond(">" if opening == "(" else ">=", low) & self._beyond("<" if closing == ")" else "<=", high)
         if PART_OF_A_DATE.fullmatch(cell):
-            return np.asarray(
-                (self.dates & np.strings.startswith(self.texts, cell)) | (self.numbers == _number(cell)), dtype=bool
-            )
+            begun = np.strings.startswith(self.texts, cell[:3] if cell.endswith("s") else cell)
+            return np.asarray((self.dates & begun) | (self.numbers == _number(cell)), dtype=bool)
         if "*" in cell:
             held = np.zeros(len(self.texts), dtype=bool)
             held[self._masked(tuple(sign == "*" for sign in cell)).get(cell, [])] = True

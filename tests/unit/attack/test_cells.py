@@ -49,6 +49,14 @@ def test_part_of_a_date_stands_for_its_days() -> None:
     assert told("1945-07", days) == ["1945-07-31"]
     assert told("[1945-08-01, 1946-12-31]", days) == ["1945-08-01", "1946-07-31"]
     assert told("1945-07-31", days) == ["1945-07-31"]
+    assert told("1940s", (*days, "1950-01-01")) == list(days)
+    assert told("1945-07-31-1945-12-31", days) == ["1945-07-31", "1945-08-01"]
+
+
+def test_parts_of_a_tree_stand_for_their_leaves() -> None:
+    assert told("flu | gout", ("flu", "gout", "ulcer")) == ["flu", "gout"]
+    assert told("130** | 14850", ("13012", "14850", "14851")) == ["13012", "14850"]
+    assert told("b .. d", ("a", "b", "cat", "d", "e")) == ["b", "cat", "d"]
 
 
 def test_a_cell_that_is_written_alike_always_fits() -> None:

@@ -91,6 +91,18 @@ def test_two_releases_are_intersected(obverse: Obverse) -> None:
     assert obverse("attack", "intersection", *options).exit_code == LEAKS
 
 
+@pytest.mark.parametrize("search", ["optimal", "mondrian"])
+def test_what_anonymize_writes_is_read_as_it_means(obverse: Obverse, people: str, search: str) -> None:
+    """Whoever is not suppressed fits the cells of their own row, and nobody fits a row alone."""
+    options = ("--quasi", "zip,birth,sex,age", "--sensitive", "secret", "--k", "4", "--search", search, "--json")
+    assert obverse("anonymize", people, "--out", "release", *options).exit_code == 0
+    found = told(
+        obverse("attack", "sampling", "release/table.csv", "--population", people, "--on", "zip,birth,sex,age", "--json")
+    )
+    assert found["figures"]["people_who_fit_a_row"] >= found["rate"]["trials"]
+    assert (found["rate"]["wins"], found["leaks"]) == (0, False)
+
+
 def test_attributes_are_guessed_better_inside(obverse: Obverse) -> None:
     everybody = patients(np.random.default_rng(4), 1200)
     inside, outside = write("in.csv", pick(everybody, slice(0, 600))), write("out.csv", pick(everybody, slice(600, 1200)))
