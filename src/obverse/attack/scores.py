@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BINS = 256
 ATOMS_MAX = 4096  # distinct rows up to which each is a cell of its own
 COLUMNS_MAX = 16  # that are looked at one by one
-PAIRED_MAX = 8  # columns up to which differences of two are looked at
+PAIRED_MAX = 6  # columns up to which differences of two are looked at
 TRAINED_MAX = 100_000  # outputs of a side that a regression sees
 
 
