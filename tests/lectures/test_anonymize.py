@@ -65,7 +65,8 @@ def of_file(tmp_path: Path, text: str, quasi: tuple[str, ...], sensitive: tuple[
 
 
 def test_eleven_rows_become_2_anonymous_by_year_of_birth_without_the_lone_row(tmp_path: Path) -> None:
-    """DP exercise 2: race and sex stay, birth dates become years, the white woman is suppressed; 5 classes of 2."""
+    """Differential privacy 2024, exercise 2: race and sex stay, birth dates become years, the white woman is suppressed;
+    5 classes of 2."""
     report, rows = made_2_anonymous(tmp_path, 0.1)
     assert (report["reaches"]["k"], report["reaches"]["classes"], report["utility"]["suppressed"]) == (2, 5, 1)
     assert report["search"]["loss_value"] == 5 * 2**2 + 11
@@ -74,7 +75,7 @@ def test_eleven_rows_become_2_anonymous_by_year_of_birth_without_the_lone_row(tm
 
 
 def test_eleven_rows_become_2_anonymous_with_every_row_kept(tmp_path: Path) -> None:
-    """DP exercise 2: without suppression sex is given up as well; classes of 4, 2, 2 and 3."""
+    """Differential privacy 2024, exercise 2: without suppression sex is given up as well; classes of 4, 2, 2 and 3."""
     report, rows = made_2_anonymous(tmp_path, 0.0)
     assert (report["reaches"]["k"], report["utility"]["suppressed"], len(rows)) == (2, 0, 11)
     assert report["search"]["loss_value"] == 4**2 + 2**2 + 2**2 + 3**2
@@ -82,7 +83,7 @@ def test_eleven_rows_become_2_anonymous_with_every_row_kept(tmp_path: Path) -> N
 
 
 def test_everyone_in_their_thirties_has_cancer_in_a_4_anonymous_table(tmp_path: Path) -> None:
-    """L4, figure 1: k = 4, and homogeneity tells the condition of four people."""
+    """Lecture 4, figure 1: k = 4, and homogeneity tells the condition of four people."""
     lines = [f"130**,{age},*,{condition}" for age, conditions in HOSPITAL for condition in conditions.split()]
     found = of_file(tmp_path, "zip,age,nation,condition\n" + "\n".join(lines), ("zip", "age", "nation"), ("condition",))
     assert found["reaches"]["k"] == 4
@@ -93,21 +94,22 @@ def test_everyone_in_their_thirties_has_cancer_in_a_4_anonymous_table(tmp_path: 
 
 
 def test_seven_grades_are_not_anonymous_by_pronouns_and_year(tmp_path: Path) -> None:
-    """DP, the table of grades: three of seven students are alone with theirs; by year alone it is 3-anonymous."""
+    """Differential privacy 2024, the table of grades: three of seven students are alone with theirs; by year alone it is
+    3-anonymous."""
     found = of_file(tmp_path, GRADES, ("pronouns", "year"), ("grade",))
     assert (found["reaches"]["k"], found["risk"]["unique"]) == (1, pytest.approx(3 / 7))
     assert of_file(tmp_path, GRADES, ("year",), ("grade",))["reaches"]["k"] == 3
 
 
 def test_ten_rows_are_2_anonymous_by_age_gender_and_state(tmp_path: Path) -> None:
-    """SPT: 2-anonymous; nobody's disease follows from it alone."""
+    """Statistical privacy tools: 2-anonymous; nobody's disease follows from it alone."""
     found = of_file(tmp_path, STATES, ("age", "gender", "state"), ("disease",))
     assert (found["reaches"]["k"], found["reaches"]["sensitive"]["disease"]["distinct_l"]) == (2, 2)
     assert not any(one["works"] for one in found["attacks"])
 
 
 def test_a_sample_exposes_whoever_is_in_it(tmp_path: Path) -> None:
-    """RDS, just a few: a sample is released as it is, and its claim says what that means."""
+    """Responsible data science, just a few: a sample is released as it is, and its claim says what that means."""
     (tmp_path / "grades.csv").write_text(GRADES)
     report = anonymize(Files(tmp_path / "grades.csv", tmp_path / "out"), Wish(sample=0.3), {})
     released = (tmp_path / "out" / "table.csv").read_text().splitlines()
@@ -117,7 +119,7 @@ def test_a_sample_exposes_whoever_is_in_it(tmp_path: Path) -> None:
 
 
 def test_a_table_without_names_still_tells_people_apart(tmp_path: Path) -> None:
-    """RDS, de-identification: the name is gone, and three of seven are found by pronouns and year."""
+    """Responsible data science, de-identification: the name is gone, and three of seven are found by pronouns and year."""
     (tmp_path / "grades.csv").write_text(GRADES)
     report = anonymize(Files(tmp_path / "grades.csv", tmp_path / "out"), Wish(deidentify=("name",)), {})
     assert "No differential privacy" in report["claim"]["sentence"]
@@ -126,7 +128,8 @@ def test_a_table_without_names_still_tells_people_apart(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not LINKAGE.exists(), reason="the linkage pair is not at hand")
 def test_121_of_10000_classes_of_the_medical_file_hold_one_diagnosis() -> None:
-    """RDS, linkage: the medical file is 3-anonymous, and 363 people's diagnosis follows from sex, age and ZIP."""
+    """Responsible data science, linkage: the medical file is 3-anonymous, and 363 people's diagnosis follows from sex,
+    age and ZIP."""
     found = check(LINKAGE, ("Gender", "Age", "Zip"), ("Diagnosis",))
     homogeneity = next(one for one in found["attacks"] if one["attack"] == "homogeneity")
     assert (found["reaches"]["k"], found["reaches"]["classes"]) == (3, 10_000)

@@ -44,7 +44,7 @@ QUASI = ("zip", "age", "nationality")
 
 
 def test_everyone_in_their_thirties_has_cancer() -> None:
-    """L4: the table is 4-anonymous, and one of its three classes holds one condition."""
+    """Lecture 4: the table is 4-anonymous, and one of its three classes holds one condition."""
     found = Homogeneity().run(FIRST, QUASI, "condition")
     assert found.figures["smallest_class"] == 4
     assert (found.figures["classes_of_one_secret"], found.rate.wins) == (1, 4)
@@ -52,7 +52,7 @@ def test_everyone_in_their_thirties_has_cancer() -> None:
 
 
 def test_the_28_year_old_of_zip_13012_has_aids() -> None:
-    """L4: in both hospitals' tables; each leaves several conditions, together they leave one."""
+    """Lecture 4: in both hospitals' tables; each leaves several conditions, together they leave one."""
     known = table(zip=["13012"], age=["28"], nationality=["American"])
     found = Intersection().run(FIRST, SECOND, known, QUASI, "condition")
     assert found.figures["secrets_left_by_each"] == [3.0, 4.0]
@@ -61,7 +61,7 @@ def test_the_28_year_old_of_zip_13012_has_aids() -> None:
 
 
 def test_two_articles_give_away_the_student_who_left() -> None:
-    """RDS: 202 of 3,005 in March, 201 of 3,004 in April. John, who left between, is one of the 202."""
+    """Responsible data science: 202 of 3,005 in March, 201 of 3,004 in April. John, who left between, is one of the 202."""
     sets = np.ones((2, 3005), dtype=bool)
     sets[1, 1234] = False
     people, difference = differences(sets, np.array([202.0, 201.0]))
@@ -70,7 +70,8 @@ def test_two_articles_give_away_the_student_who_left() -> None:
 
 
 def test_a_difference_of_several_people_still_tells_something() -> None:
-    """RDS: X - Y > 1 means several Freddies. Certain where all or none of them have it, else their own share."""
+    """Responsible data science: X - Y > 1 means several Freddies. Certain where all or none of them have it, else their
+    own share."""
     assert posterior(3, 3) == 1
     assert posterior(0, 3) == 0
     assert posterior(2, 3) == pytest.approx(2 / 3)  # while of everybody perhaps 1 in 100 has it
@@ -91,7 +92,8 @@ hiv = { type = "integer", bounds = [0, 1] }
 
 
 def test_all_but_one_exactly_and_through_ask(opened: Open, tmp_path: Path) -> None:
-    """RDS: X counts all, Y all but Freddie. Exactly, X - Y is Freddie's secret, for each of sixty; through ask it is noise.
+    """Responsible data science: X counts all, Y all but Freddie. Exactly, X - Y is Freddie's secret, for each of sixty;
+    through ask it is noise.
 
     False-alarm rate: whatever X is, guesses at epsilon 0.1 are right with a mean chance below 0.53: 49 of 60 in 1 of 10^4 runs.
     """
@@ -110,7 +112,7 @@ def test_all_but_one_exactly_and_through_ask(opened: Open, tmp_path: Path) -> No
 
 
 def test_all_subsets_within_e_leave_candidates_that_differ_in_at_most_4e() -> None:
-    """RDS: with all 2^n answers within E, whatever agrees with them is wrong about at most 4E people."""
+    """Responsible data science: with all 2^n answers within E, whatever agrees with them is wrong about at most 4E people."""
     people, error = 10, 1.0
     generator = np.random.default_rng(5)
     truth = generator.integers(0, 2, people).astype(bool)
@@ -123,7 +125,7 @@ def test_all_subsets_within_e_leave_candidates_that_differ_in_at_most_4e() -> No
 
 @pytest.mark.parametrize("people", [401, 1000])
 def test_noise_below_n_over_401_gives_99_percent_away(people: int) -> None:
-    """RDS: 4E = 4n/401 < n/100. Not all 2^n questions are needed: four for each person do."""
+    """Responsible data science: 4E = 4n/401 < n/100. Not all 2^n questions are needed: four for each person do."""
     generator = np.random.default_rng(people)
     truth = generator.permutation(np.arange(people) % 2 == 0)
     error = people / 401
@@ -137,7 +139,8 @@ def test_noise_below_n_over_401_gives_99_percent_away(people: int) -> None:
 
 
 def test_noise_of_the_order_of_the_root_of_n_does_not() -> None:
-    """RDS: at twice the root of n, most bits of a thousand people are no better than guessed; 99 % are out of reach."""
+    """Responsible data science: at twice the root of n, most bits of a thousand people are no better than guessed; 99 %
+    are out of reach."""
     generator = np.random.default_rng(7)
     truth = generator.permutation(np.arange(1000) % 2 == 0)
     scale = 2 * 1000**0.5
@@ -161,7 +164,8 @@ def weld(generator: np.random.Generator) -> tuple[Mapping[str, Any], Mapping[str
 
 
 def test_governor_weld_is_found_by_zip_birth_date_and_sex() -> None:
-    """RDS: six share the governor's birth date, three of them are men, one lives in the ZIP code; and 87 % are like that."""
+    """Responsible data science: six share the governor's birth date, three of them are men, one lives in the ZIP code;
+    and 87 % are like that."""
     voters, hospital = weld(np.random.default_rng(1997))
     day = voters["birth"] == "1945-07-31"
     men = day & (voters["sex"] == "M")
@@ -177,7 +181,8 @@ def test_governor_weld_is_found_by_zip_birth_date_and_sex() -> None:
 
 
 def test_121_classes_of_the_shared_pair_hold_one_diagnosis() -> None:
-    """An "anonymised" file of 30,000 in which no row is alone: nobody is linked, and 363 people's diagnosis is certain."""
+    """Responsible data science, linkage: an "anonymised" file of 30,000 in which no row is alone: nobody is linked, and
+    363 people's diagnosis is certain."""
     if not (SHARED / "linkage_medical.csv").exists():
         pytest.skip("the shared linkage pair is not here")
     medical, known = read_table(SHARED / "linkage_medical.csv"), read_table(SHARED / "linkage_demographic.csv")
@@ -197,7 +202,8 @@ SETTINGS = {
 
 
 def test_a_few_ratings_single_out_a_record() -> None:
-    """RDS: Netflix at the paper's three settings, on generated ratings; its figures beside ours (shown by pytest -s)."""
+    """Responsible data science: Netflix at the paper's three settings, on generated ratings; its figures beside ours
+    (shown by pytest -s)."""
     generator = np.random.default_rng(2008)
     people, inside, outside = 2500, 150, 800
     made = film_ratings(generator, people + outside, 10_000, 100)

@@ -20,7 +20,7 @@ from obverse.core.loss import ApproxLoss, BoundedRangeLoss, Loss, PureLoss, Zcdp
 from obverse.core.numbers import exact, up
 from obverse.core.rng import Rng
 from obverse.local.hashing import item_key
-from obverse.local.protocols import PROTOCOLS, LocalProtocol
+from obverse.local.protocols import PROTOCOLS, LocalProtocol, WordProtocol
 from obverse.mechanisms import MECHANISMS, Additive, KeyThreshold, Mechanism, RandomizedResponse
 
 CALLABLE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
@@ -163,8 +163,8 @@ def _mechanism_pairs(mechanism: Mechanism, inputs: Inputs) -> Sequence[Pair]:
 
 
 def _codes(protocol: LocalProtocol) -> list[int]:
-    """First, second, middle and last answer."""
-    size: int = protocol.size  # type: ignore[attr-defined]
+    """First, second, middle and last answer; of words, some numbers of so many letters."""
+    size: int = 1 << protocol.letters if isinstance(protocol, WordProtocol) else protocol.size  # type: ignore[attr-defined]
     return sorted({0, 1, size // 2, size - 1} & set(range(size)))
 
 
