@@ -64,20 +64,24 @@ class Finding:
         return self.control.low(self.alpha / 2), self.control.high(self.alpha / 2)
 
     @property
+    def usual(self) -> float:
+        """What the control wins."""
+        return self.control if isinstance(self.control, float) else self.control.value
+
+    @property
     def leaks(self) -> bool:
         """Whether the attack surely does better than its control."""
         return self.interval[0] > self.chance[1]
 
     def as_json(self) -> dict[str, Any]:
         low, high = self.interval
-        control = self.control if isinstance(self.control, float) else self.control.value
         return {
             "attack": self.attack,
             "target": self.target,
             "leaks": self.leaks,
             "sentence": self.sentence,
             "rate": {"wins": self.rate.wins, "trials": self.rate.trials, "value": self.rate.value, "low": low, "high": high},
-            "control": {"value": control, "low": self.chance[0], "high": self.chance[1]},
+            "control": {"value": self.usual, "low": self.chance[0], "high": self.chance[1]},
             "alpha": self.alpha,
             "figures": dict(self.figures),
         }

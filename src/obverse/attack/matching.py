@@ -47,6 +47,8 @@ class Matching:
         """Descriptions and classes that fit, some at a time."""
         import numpy as np
 
+        if not len(self.released):
+            return
         step = max(64, PAIRS_AT_ONCE // max(1, len(self.released)))
         for start in range(0, len(self.people), step):
             described = np.arange(start, min(start + step, len(self.people)))
@@ -73,6 +75,8 @@ class Matching:
         """Of each known person: the one released row that fits nobody else known, where no other row fits; else -1."""
         import numpy as np
 
+        if not len(self.released):
+            return np.full(len(self.people.codes), -1, dtype=np.int64)
         fitting, some, by_class = self.counts()
         alone = (fitting == 1) & (self.people.sizes == 1)
         alone[alone] &= by_class[some[alone]] == 1

@@ -7,6 +7,7 @@ import click
 from obverse.cli.attack_answers import averaging, differencing, low_bits, membership, reconstruction, tracker
 from obverse.cli.attack_tables import attribute, background, fuzzy_linkage, homogeneity, intersection, linkage, sampling
 from obverse.cli.audit import audit
+from obverse.cli.compare import compare
 from obverse.cli.failures import VerbGroup
 from obverse.cli.options import print_json, with_json
 from obverse.cli.terminal import Heading, print_table
@@ -38,6 +39,6 @@ def list_(as_json: bool) -> None:
 
 for command in (
     linkage, fuzzy_linkage, homogeneity, background, intersection, sampling, attribute,
-    differencing, averaging, tracker, reconstruction, membership, low_bits, audit,
+    differencing, averaging, tracker, reconstruction, membership, low_bits, audit, compare,
 ):  # fmt: skip
     attack.add_command(command)

@@ -38,14 +38,13 @@ def finish(found: Finding, as_json: bool) -> None:
 
 def print_finding(found: Finding) -> None:
     low, high = found.interval
-    control = found.control if isinstance(found.control, float) else found.control.value
     below, above = found.chance
     around = "" if below == above else f" ({percent(below)} to {percent(above)})"
     row = [
         found.attack.replace("_", " "),
         f"{found.rate.wins:,} of {found.rate.trials:,}",
         f"{percent(found.rate.value)} ({percent(low)} to {percent(high)})",
-        f"{percent(control)}{around}",
+        f"{percent(found.usual)}{around}",
         "yes" if found.leaks else "no",
     ]
     print_table([Heading(name) for name in ("attack", "won", "rate", "control", "leaks")], [row])

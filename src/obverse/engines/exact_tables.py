@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,20 @@ def read_table(path: Path) -> dict[str, NDArray[Any]]:
         except duckdb.Error:
             raise _unreadable(path) from None
     return {name: np.ma.filled(values.astype(object), None) for name, values in found.items()}
+
+
+def write_table(columns: Mapping[str, NDArray[Any]], path: Path) -> None:
+    """Texts as Parquet; None is missing."""
+    import duckdb
+
+    with duckdb.connect(":memory:") as connection:
+        connection.register("handed", dict(columns))
+        read = ", ".join(f"{quoted(name)}::VARCHAR AS {quoted(name)}" for name in columns)
+        place = str(path).replace("'", "''")
+        try:
+            connection.execute(f"COPY (SELECT {read} FROM handed) TO '{place}' (FORMAT parquet)")
+        except duckdb.Error:
+            raise Refused("cannot_write", "the table cannot be written.", place=str(path)) from None
 
 
 class ExactTable:

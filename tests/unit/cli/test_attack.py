@@ -222,3 +222,16 @@ def test_files_and_conditions_that_cannot_be_read_are_refused(obverse: Obverse, 
     assert code("broken.parquet", "--id", "id", "--secret", "hiv = 1") == "source_unreadable"
     assert code(people, "--id", "id", "--secret", "nothing = 1") == "bad_condition"
     assert code(people, "--id", "sex", "--secret", "hiv = 1") == "not_a_key"
+
+
+def test_one_table_is_compared_in_all_its_releases(obverse: Obverse, tmp_path: Path) -> None:
+    lines = [f"{20 + i % 37},{8000 + i * 7 % 11},{'yes' if i * 13 % 5 < 2 else 'no'}" for i in range(400)]
+    (tmp_path / "people.csv").write_text("age,zip,sick\n" + "\n".join(lines) + "\n")
+    asked = ("attack", "compare", str(tmp_path / "people.csv"), "--quasi", "age,zip", "--secret", "sick", "--epsilons", "1")
+    said = obverse(*asked, "--plot", str(tmp_path / "chart.svg"))
+    assert said.exit_code == 0, said.stderr
+    assert "5-anonymous" in said.stdout
+    assert "ask, epsilon 1" in said.stdout
+    assert (tmp_path / "chart.svg").stat().st_size > 1000
+    told = json.loads(obverse(*asked, "--json").stdout)
+    assert [row["release"] for row in told["releases"]][-1] == "ask, epsilon 1"

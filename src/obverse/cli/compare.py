@@ -1,0 +1,59 @@
+"""obverse attack compare: one table released in all the ways, the same attacks on each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from obverse.cli.attack_findings import FILE
+from obverse.cli.failures import Verb
+from obverse.cli.figures import percent
+from obverse.cli.options import print_json, with_json
+from obverse.cli.progress import progress
+from obverse.cli.terminal import Heading, print_fact, print_table
+
+
+@click.command(cls=Verb)
+@click.argument("file", type=FILE)
+@click.option("--quasi", required=True, metavar="COLUMNS", help="What others may know of a person, with commas between.")
+@click.option("--secret", required=True, metavar="COLUMN", help="What must not become known of anybody.")
+@click.option("--k", type=click.IntRange(2), default=5, show_default=True, help="Of the k-anonymous release.")
+@click.option("--sample", type=click.FloatRange(0, 1, min_open=True), default=0.1, show_default=True, help="Of the raw sample.")
+@click.option("--epsilons", default="0.1,1,10", show_default=True, metavar="LIST", help="At which the table is asked.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of who is released and who is the control.")
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE",
+              help="Draw privacy against utility, as .html, .svg or .png.")  # fmt: skip
+@with_json
+def compare(
+    file: Path, quasi: str, secret: str, k: int, sample: float, epsilons: str, seed: int, plot: Path | None, as_json: bool
+) -> None:
+    """Release one table in all the ways, attack each, and show what each is still good for.
+
+    Half of the rows are released: as a raw sample, without names, k-anonymous, as exact counts, and through `ask` at several
+    epsilons. The other half are the control. Nothing of a project is read, and nothing is charged.
+
+    \b
+    Example:
+      obverse attack compare patients.csv --quasi age,zip,sex --secret disease --plot compared.png
+    """
+    from obverse.session.compare import Asked, compare, listed
+
+    names = tuple(part.strip() for part in quasi.split(",") if part.strip())
+    asked = Asked(names, secret, k, sample, tuple(listed(epsilons)), seed)
+    with progress("attacking") as shown:
+        found = compare(file, asked, shown)
+    if plot is not None:
+        found.plot().save(str(plot))
+    if as_json:
+        print_json(found.as_json())
+        return
+    titles = ("secret guessed: inside", "outside", "linked: inside", "outside", "leaks", "error of counts")
+    rows = []
+    for row in found.rows:
+        rates = [percent(x) for one in row.findings for x in (one.rate.value, one.usual)]
+        leaks = ", ".join(one.attack for one in row.findings if one.leaks) or "-"
+        rows.append([row.release, *rates, leaks, percent(row.error)])
+    print_table([Heading("release"), *(Heading(title, "right") for title in titles)], rows)
+    print_fact("People", f"{found.people:,} are released, and as many are not; attacks on these are the control")
+    print_fact("Error", "of counts by each quasi-identifier and the secret, as a share of people, on average")
