@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from obverse.anonymize.measured import measured
@@ -39,11 +40,11 @@ def checked(recoded: Recoded) -> dict[str, Any]:
     }
 
 
-def report_of(outcome: Outcome) -> dict[str, Any]:
-    """All of a run."""
+def report_of(outcome: Outcome, more: Sequence[Weakness] = ()) -> dict[str, Any]:
+    """All of a run. `more` is what other attacks found on the very table that was written."""
     recoded = outcome.recoded
     k = outcome.wish.k
-    found = weaknesses(recoded)
+    found = [*weaknesses(recoded), *more]
     return {
         "version": 1,
         "claim": claim_of(found, outcome.search["models"]),

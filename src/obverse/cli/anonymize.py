@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -71,13 +72,17 @@ def with_models(function: Any) -> Any:
 @click.option("--deidentify", default="", metavar="COLUMNS", help="Drop direct identifiers; alone, all else is released raw.")
 @click.option("--pseudonymise", default="", metavar="COLUMNS", help="Replace direct identifiers by pseudonyms.")
 @click.option("--manifest", type=FILE, metavar="FILE", help="Repeat a run: all settings come from its manifest.json.")
+@click.option("-p", "--project", type=FILE, metavar="DIR", help="Of a project: FILE is then the name of its table.")
+@click.option("--reason", default="", metavar="TEXT", help="With a project: why rows are read; sealed into its ledger.")
 def run(file: Path, out: Path, **told: Any) -> None:
-    """Anonymize FILE, CSV or Parquet. `run` may be left out."""
-    from obverse.session.anonymizing import Files, anonymize, manifest
+    """Anonymize FILE, CSV or Parquet, or a table of a project. `run` may be left out."""
+    from obverse.session.anonymizing import Files, anonymize, from_project, manifest
 
     wish = manifest(told["manifest"]) if told["manifest"] is not None else _wish(told)
     written = dict(_pair(text) for text in told["hierarchy"])
-    with progress("searching") as shown:
+    with tempfile.TemporaryDirectory() as folder, progress("searching") as shown:
+        if told["project"] is not None:
+            file = from_project(told["project"], str(file), wish, told["reason"], Path(folder))
         report = anonymize(Files(file, out, told["population"], told["delimiter"]), wish, written, shown)
     if told["as_json"]:
         print_json(report)

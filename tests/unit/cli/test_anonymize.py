@@ -150,3 +150,23 @@ def test_a_bar_is_drawn_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch, cap
     with progress("searching") as told:
         told(0.5)
     assert "#" * 15 + " " * 15 in capsys.readouterr().err
+
+
+def test_a_projects_table_is_read_by_the_curators_door(obverse: Obverse, project: Path, tmp_path: Path) -> None:
+    import obverse as product
+
+    with product.open(project) as session:
+        name, table = next((name, table) for name, table in session.catalog.tables.items() if not table.public)
+        column = next(name for name, one in table.columns.items() if not one.hidden)
+    asked = ("anonymize", name, "-p", str(project), "--out", str(tmp_path / "out"))
+    asked += ("--quasi", column, "--k", "2")
+    refused = obverse(*asked)
+    assert refused.exit_code == 3
+    assert "no_reason" in refused.stderr
+    made = obverse(*asked, "--reason", "a table for the board")
+    assert made.exit_code == 0, made.stderr
+    assert (tmp_path / "out" / "table.parquet").exists()
+    with product.open(project) as session:
+        kinds = [entry.kind for entry in session.ledger.entries()]
+    assert kinds.count("custody") == 1
+    assert "no_columns" in obverse(*asked[:6], "--sample", "0.5").stderr
