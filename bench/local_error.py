@@ -12,7 +12,7 @@ import people
 
 from obverse.core.stream import Stream
 from obverse.local.hashing import mixed
-from obverse.local.protocols import PROTOCOLS, Direct, LocalProtocol, WordProtocol
+from obverse.local.protocols import PROTOCOLS, Direct, LocalProtocol, Several, WordProtocol
 from obverse.local.protocols.base import MeanProtocol
 from obverse.local.protocols.words import bits_for
 
@@ -40,7 +40,8 @@ def of_shares(protocol: LocalProtocol) -> tuple[float, float]:
     ratios = []
     for _ in range(ROUNDS):
         found = protocol.estimate(protocol.fold(protocol.reports(keys(held, protocol), rng)), PEOPLE, items)
-        variance = of_direct(protocol, truth) if isinstance(protocol, Direct) else found.variance
+        inner = protocol.parts[0] if isinstance(protocol, Several) else protocol  # of one question, as they are fitted
+        variance = of_direct(inner, truth) if isinstance(inner, Direct) else found.variance
         ratios.append(float(((found.value - truth) ** 2).sum() / variance.sum()))
     alone = math.sqrt(2 / (ROUNDS * size))
     return float(np.mean(ratios)), max(alone, float(np.std(ratios, ddof=1)) / math.sqrt(ROUNDS))
