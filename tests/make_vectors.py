@@ -205,7 +205,7 @@ def specs() -> dict[str, Spec]:
     roomy = replace(plain.survey, lifetime=Fraction(5))  # a second answer is used once, and paid for when it is forgotten
     asked["memoised_unary"] = replace(plain, protocol=MemoisedUnary.fitted(4, Fraction(1)), survey=roomy)
     asked["texts"] = replace(plain, protocol=Rappor.published(), survey=replace(plain.survey, options=(), labels={}, none=None))
-    asked["labels"] = spec_for(["no", "yes"], more='labels = { "de" = { no = "nein \U0001f600", yes = "ja\\n" } }')
+    asked["labels"] = spec_for(["no", "yes"], more='labels = { "de" = { no = "nein \U0001f600", yes = "ja!" } }')
     asked["shuffled"] = spec_for(["no", "yes"], more=f'shuffler = {{ key = "{KEY.hex()}" }}')
     asked["one_of_several"] = several_spec("one", ("direct", "local_hash"), many.format(2))
     asked["all_of_several"] = several_spec("budget", ("pooled_hash", "unary"), many.format(2))

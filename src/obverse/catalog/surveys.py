@@ -17,6 +17,8 @@ PEOPLE, MINIMUM = 1000, 20
 STEPS = 100
 PLACES_MAX = 2**16  # of a numeric grid
 NO_LANGUAGE = "und"
+UNSEEN = ("Cc", "Zl", "Zp", "Cs")
+TURNING = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 SHUFFLER_KEY = re.compile(r"[0-9a-f]{64}")
 
 
@@ -28,6 +30,7 @@ def survey(name: str, raw: dict[str, Any], document: Document) -> Survey:
     if (bool(asked.options), asked.bounds is not None, bool(raw.get("text")), bool(questions)).count(True) != 1:
         fix = 'Add options = ["no", "yes"], or bounds = [0, 24], or text = true, or several [surveys.NAME.questions.NAME].'
         raise document.error("missing_key", (*path, "options"), "a survey asks for one of options, numbers or texts", fix=fix)
+    _check_lines(raw, (asked, *questions), path, document)
     return Survey(
         name=name,
         question=asked.question,
@@ -52,6 +55,17 @@ def survey(name: str, raw: dict[str, Any], document: Document) -> Survey:
         shuffler=_shuffler(raw, path, document),
         spelling=spelling(raw, path, document),
     )
+
+
+def _check_lines(raw: dict[str, Any], asked: tuple[Question, ...], path: KeyParts, document: Document) -> None:
+    """What people read beside the figures of a card is of one line each."""
+    shown = [*texts(raw["purpose"]).values()]
+    for one in asked:
+        labels = [label for texts_ in one.labels.values() for label in texts_.values()]
+        shown += [one.name, *one.question.values(), *one.options, *labels]
+    if not all(is_line(text) for text in shown):
+        message = "what is shown on the card has a line break, a control sign or one that turns the direction of writing"
+        raise document.error("bad_values", path, message, fix="Write questions, options, labels and purpose in one line each.")
 
 
 def _shuffler(raw: dict[str, Any], path: KeyParts, document: Document) -> str | None:
@@ -89,6 +103,11 @@ def _questions(raw: dict[str, Any], path: KeyParts, document: Document) -> tuple
             fix, where = 'Add options = ["no", "yes"], or bounds = [0, 24].', (*path, "questions", one.name, "options")
             raise document.error("missing_key", where, "a question asks for one of options or numbers", fix=fix)
     return found
+
+
+def is_line(text: Any) -> bool:
+    """Whether this is a text of one line, without signs that move others about: what is shown beside it stays as it is."""
+    return isinstance(text, str) and not any(unicodedata.category(sign) in UNSEEN or sign in TURNING for sign in text)
 
 
 def texts(raw: str | dict[str, str]) -> Texts:

@@ -237,7 +237,7 @@ def estimate(
     spec, counted = collection.spec, collection.tally()
     for file in merge:
         counted = counted.plus(loaded(spec.digest, spec.protocol, file.read()))
-    shuffled = shuffling(collection, delta, malicious)
+    shuffled = None if merge else shuffling(collection, delta, malicious)  # of what is merged nothing is known
     if spec.parts:
         several = estimates(spec, counted, level=confidence, simultaneous=simultaneous, malice=malicious)
         print_estimates(several, as_json, shuffled=shuffled, plot=plot)

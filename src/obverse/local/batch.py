@@ -78,7 +78,19 @@ def opened(spec: Spec, epoch: int, batch: bytes, verify: Callable[[bytes, bytes]
     payloads = rows[:, HEAD_BYTES:]
     if not (rows[:, :HEAD_BYTES] == list(start)).all() or not spec.protocol.valid(payloads).all():
         raise _false("it holds reports that no device could have sent")
+    few(spec, len(payloads))
     return Batch(number, payloads)
+
+
+def few(spec: Spec, reports: int) -> None:
+    """Refuse a batch in which hardly anybody hides."""
+    if reports < spec.survey.minimum:
+        raise Refused(
+            "nothing_to_shuffle",
+            f"a batch has at least {spec.survey.minimum} reports, and not so many of these may be counted.",
+            why="people were told that many are handed on at once.",
+            fix="Wait for more; no token was spent.",
+        )
 
 
 def message(told: dict[str, Any]) -> bytes:

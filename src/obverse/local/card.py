@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from obverse.catalog.model import Question, Survey
 from obverse.catalog.surveys import NO_LANGUAGE
-from obverse.core.numbers import plain
+from obverse.core.numbers import plain, up
 from obverse.local.card_words import ENGLISH, Words, in_language, words_in
 from obverse.local.protocols import Direct, LastingProtocol, LocalProtocol, OneOfSeveral, Several, WordProtocol
 from obverse.local.wire import HEAD_BYTES
@@ -58,7 +58,11 @@ def several_json(spec: Spec) -> dict[str, Any]:
 def losses(asked: Survey, protocol: LocalProtocol) -> dict[str, str]:
     """Every epsilon, rounded up."""
     loss = protocol.loss()
-    found = {"report": loss, "day": min(loss * asked.per_day, asked.lifetime), "lifetime": asked.lifetime}
+    daily = loss * asked.per_day
+    if isinstance(protocol, LastingProtocol):  # of one permanent answer all together, of two reports of it on
+        twice, once = divmod(asked.per_day, 2)
+        daily = max(daily, twice * protocol.lasting() + once * loss)
+    found = {"report": loss, "day": min(daily, asked.lifetime), "lifetime": asked.lifetime}
     if isinstance(protocol, LastingProtocol):
         found["answer"] = protocol.lasting()
     return {name: plain(epsilon) for name, epsilon in found.items()}
@@ -110,13 +114,13 @@ def odds_words(asked: Survey, protocol: LocalProtocol, words: Words, language: s
             return words.of_many.format(kept=kept, other=other)
         low, high = (_label(asked, option, language) for option in asked.options)
         return words.of_two.format(low=low, high=high, kept=kept, other=other)
-    told = words.any_two.format(ratio=plain(Fraction(math.exp(float(protocol.loss()))).limit_denominator(1000), 3))
+    told = words.any_two.format(ratio=plain(Fraction(math.exp(up(protocol.loss())) * (1 + 1e-12)), 3))
     return f"{protocol.sends()} {told}" if isinstance(protocol, WordProtocol) else told
 
 
 def belief_words(epsilon: Fraction, words: Words) -> str:
     """What somebody who thinks it a fair bet may come to believe at the worst."""
-    return words.belief.format(most=f"{100 / (1 + math.exp(-float(epsilon))):.0f}")
+    return words.belief.format(most=plain(Fraction(100 / (1 + math.exp(-up(epsilon))) * (1 + 1e-12)), 3))
 
 
 def _label(asked: Survey, option: str, language: str) -> str:

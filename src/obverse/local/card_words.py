@@ -43,7 +43,8 @@ ENGLISH = Words(
     all_of="All of {n} questions are answered, and their losses add up to that of the report.",
     shuffled="It goes to a shuffler, who hands on many at once in random order, without saying whose they are. Its key: {}",
     loss="Loss (epsilon): {report} per report, {day} per day, {lifetime} in a lifetime.",
-    lasting="However often you send one answer, it costs at most {answer}; when it changes is not hidden.",
+    lasting="However often you send one answer, it costs at most {answer}; which of your reports are of one answer is not"
+    " hidden.",
     belief="Who thought one of two answers of yours as likely as the other may come to believe it with {most} %.",
     limits="At most {a_day} a day and {in_all} in all; reports are deleted after {kept}, and only counts of {minimum} or more"
     " stay.",
@@ -62,7 +63,8 @@ GERMAN = Words(
     shuffled="Sie geht an einen Mischer, der viele zugleich in zufälliger Folge weitergibt, ohne zu sagen, wessen sie sind."
     " Sein Schlüssel: {}",
     loss="Verlust (Epsilon): {report} je Bericht, {day} am Tag, {lifetime} im ganzen Leben.",
-    lasting="Wie oft du dieselbe Antwort auch sendest, sie kostet höchstens {answer}; wann sie sich ändert, ist zu sehen.",
+    lasting="Wie oft du dieselbe Antwort auch sendest, sie kostet höchstens {answer}; welche deiner Berichte eine"
+    " Antwort teilen, ist zu sehen.",
     belief="Wer zwei Antworten von dir für gleich wahrscheinlich hielt, kann eine davon danach zu höchstens {most} % glauben.",
     limits="Höchstens {a_day} am Tag und {in_all} insgesamt; Berichte werden nach {kept} gelöscht, und nur Zahlen über"
     " {minimum} oder mehr bleiben.",

@@ -6,8 +6,8 @@
     sent = made(spec, step, answer, token=token, epoch=epoch, coins=coins, memo=memo)
 
 Claim:   all that a device ever sends for a survey loses at most the survey's lifetime epsilon, whatever else is asked of it:
-         the record's `spent` is never below what was lost. Between people whose answers change at the same times, for lasting
-         protocols; when an answer changes is not hidden there.
+         the record's `spent` is never below what was lost. For lasting protocols, between people of whose
+         reports the same ones share a permanent answer; which do is not hidden there.
 Proof:   reports from fresh coins add their losses. Reports of a lasting protocol are made of permanent answers, independent for
          different labels; of each, one report loses `loss`, and any number lose `lasting` together. The sum of these is
          charged; before marks are erased, `lasting` for each. A charge that would exceed the lifetime is not made: from then

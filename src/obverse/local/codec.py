@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_origin, get_type_hints
 
 from obverse.core.errors import InvariantBroken, Refused
 from obverse.local.protocols import PROTOCOLS, LocalProtocol
@@ -32,13 +32,24 @@ def protocol_of(told: Any) -> LocalProtocol:
         names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
         if told.keys() != names | {"name"}:
             raise KeyError
-        return kind(**{name: _read(told[name]) for name in names})
+        parts = {name: _read(told[name]) for name in names}
+        if not all(_fits(value, wanted) for value, wanted in ((parts[name], get_type_hints(kind)[name]) for name in names)):
+            raise TypeError
+        return kind(**parts)
     except (KeyError, TypeError, AttributeError, ValueError, InvariantBroken):
         raise Refused(
             "bad_spec",
             "this is not the specification of a protocol.",
             fix="Take the specification from `obverse collect spec NAME`, unchanged.",
         ) from None
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    """Whether it is exactly what the field is declared as: the loss of a protocol is that of its own parts and of no others.
+
+    Several questions have parts of several kinds, and look at each themselves.
+    """
+    return type(value) is wanted if isinstance(wanted, type) else get_origin(wanted) is tuple and isinstance(value, tuple)
 
 
 def _read(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -25,6 +26,8 @@ from obverse.local.spec_sound import sound
 from obverse.local.wire import ID_BYTES, Frame
 
 VERSION = 1
+FRACTION, FRACTION_MAX = re.compile(r"-?\d+(/[1-9]\d*)?", re.ASCII), 1000
+LIFETIME_MAX = 10**6
 Answer = str | int | float | Fraction
 Answers = Answer | Mapping[str, Answer]  # to several questions, by their names
 
@@ -168,12 +171,12 @@ def spec_of(told: Any) -> Spec:
         made = Spec(
             Survey(
                 **{field.name: getattr(asked, field.name) for field in fields(asked)},
-                epsilon=Fraction(told["epsilon"]["report"]),
-                permanent=Fraction(told["epsilon"]["permanent"]) if "permanent" in told["epsilon"] else None,
+                epsilon=_fraction(told["epsilon"]["report"]),
+                permanent=_fraction(told["epsilon"]["permanent"]) if "permanent" in told["epsilon"] else None,
                 people=told["people"],
                 reports=told["reports"],
                 per_day=told["per_day"],
-                lifetime=Fraction(told["epsilon"]["lifetime"]),
+                lifetime=_loss(told["epsilon"]["lifetime"]),
                 minimum=told["minimum"],
                 retention_days=told["retention_days"],
                 purpose=told["purpose"],
@@ -187,7 +190,7 @@ def spec_of(told: Any) -> Spec:
         )
         if made.document != canonical_json(told) or not sound(told, made):
             raise ValueError
-    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, InvariantBroken):
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, InvariantBroken):
         raise _not_a_spec() from None
     return made
 
@@ -200,8 +203,8 @@ def _question_of(told: Any, protocol: Any) -> Question:
         options=tuple(told.get("options", ())),
         labels=told.get("labels", {}),
         none=told.get("none"),
-        bounds=None if numbers is None else (Fraction(numbers["low"]), Fraction(numbers["high"])),
-        step=None if numbers is None else Fraction(numbers["step"]),
+        bounds=None if numbers is None else (_fraction(numbers["low"]), _fraction(numbers["high"])),
+        step=None if numbers is None else _fraction(numbers["step"]),
         protocol=protocol["name"],
     )
 
@@ -230,6 +233,20 @@ def read_spec(document: bytes) -> Spec:
 def canonical_json(told: Any) -> bytes:
     text = json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return unicodedata.normalize("NFC", text).encode()
+
+
+def _fraction(text: str) -> Fraction:
+    """As `_text` writes it, and of no great length: others would take a device's time before they are refused."""
+    if len(text) > FRACTION_MAX or not FRACTION.fullmatch(text):
+        raise ValueError
+    return Fraction(text)
+
+
+def _loss(text: str) -> Fraction:
+    found = _fraction(text)
+    if not 0 < found <= LIFETIME_MAX:
+        raise ValueError
+    return found
 
 
 def _text(number: Fraction) -> str:

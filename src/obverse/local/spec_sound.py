@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from obverse.catalog.model import Survey
 from obverse.catalog.spelling import Spelling
-from obverse.catalog.surveys import SHUFFLER_KEY
+from obverse.catalog.surveys import SHUFFLER_KEY, is_line
 from obverse.local.protocols import LocalProtocol, Several, WordProtocol
 
 if TYPE_CHECKING:
@@ -19,11 +20,12 @@ def sound(told: dict[str, Any], made: Spec) -> bool:
     return (
         all(type(told[limit]) is int and told[limit] >= 1 for limit in limits)
         and asked.lifetime > 0
-        and all(_are_texts(told[key]) for key in ("purpose", "consent"))
+        and _are_texts(told["purpose"])
+        and _are_texts(told["consent"], lines=True)
         and len(set(names)) == len(names)
         and (_splits(made) if names or isinstance(made.protocol, Several) else asked.split is None)
         and all(_answerable(one) for one in made.parts or (made,))
-        and isinstance(asked.name, str)
+        and is_line(asked.name)
         and (asked.shuffler is None or bool(SHUFFLER_KEY.fullmatch(asked.shuffler)))
         and _are_texts(asked.question)
     )
@@ -43,7 +45,7 @@ def _answerable(made: Spec) -> bool:
     items = len(asked.options) if made.grid is None else made.grid.size
     return (
         _are_texts(asked.question)
-        and all(isinstance(text, str) for text in (asked.name, *asked.options))
+        and all(is_line(text) for text in (asked.name, *asked.options, *_labels(asked)))
         and len(set(asked.options)) == len(asked.options)
         and (asked.none is None or asked.none in asked.options)
         and (made.grid is None or made.grid.low + (items - 1) * (asked.step or 1) == made.grid.high)
@@ -54,8 +56,14 @@ def _answerable(made: Spec) -> bool:
     )
 
 
-def _are_texts(told: Any) -> bool:
-    return bool(told) and all(isinstance(text, str) for text in told.values())
+def _are_texts(told: Any, *, lines: bool = False) -> bool:
+    """One for each language; of one line, or of several."""
+    texts = [text.replace("\n", " ") if lines and isinstance(text, str) else text for text in told.values()]
+    return bool(texts) and all(is_line(text) for text in (*told, *texts))
+
+
+def _labels(asked: Survey) -> list[Any]:
+    return [label for shown in asked.labels.values() for label in shown.values()]
 
 
 def _spelled(spelling: Spelling, protocol: LocalProtocol) -> bool:

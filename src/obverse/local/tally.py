@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from obverse.local.protocols.base import Counts, Payloads
 
 MAGIC = b"obverse tally 1\n"
+MOST = 1 << 53  # of anything
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,11 +84,13 @@ def loaded(survey: bytes, protocol: LocalProtocol, saved: bytes) -> Tally:
         opened = zlib.decompressobj()
         counts = opened.decompress(packed, 8 * math.prod(protocol.shape) + 1)  # not more, whatever it says
         found = unpacked(survey, protocol, told["n"], zlib.compress(counts, 1))
-        rejected = {str(reason): int(count) for reason, count in told["rejected"].items()}
-        sound = type(found.n) is int and type(told["odd"]) is int and 0 <= told["odd"] <= found.n
-        if not sound or not opened.eof or (abs(found.counts) > found.n).any():
+        rejected = {str(reason): count for reason, count in told["rejected"].items()}
+        whole = all(type(count) is int and 0 <= count <= MOST for count in (found.n, told["odd"], *rejected.values()))
+        if not whole or told["odd"] > found.n or not opened.eof:
             raise ValueError
-    except (ValueError, KeyError, TypeError, AttributeError, zlib.error):
+        if (found.counts > found.n).any() or (found.counts < -found.n).any():
+            raise ValueError
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, zlib.error):
         fix = "Save it by `obverse collect tally`."
         raise Refused("not_a_tally", "this is not a tally, or it is damaged.", fix=fix) from None
     return Tally(survey, found.n, found.counts, rejected, told["odd"])

@@ -3,8 +3,9 @@
 A batch is shuffled and written to a file of its own; then, in one transaction, its tokens become spent and the file counts. A
 crash in between leaves a file that nobody counts, and tokens that can be used again.
 
-Reports are deleted when their retention is over, and their counts stay, if they are those of enough people. All that is known
-of when a batch came is the day on which it is to be deleted, cut to a tenth of the retention.
+Reports are deleted when their retention is over, and their counts stay, if they are those of enough people. All that is
+written down of when a batch came is the day on which it is to be deleted, cut to a tenth of the retention; what times a file
+system keeps of its own is not ours to set.
 """
 
 from __future__ import annotations
@@ -195,6 +196,12 @@ class Collection:
         os.utime(path, NO_TIME)
         with open(path, "rb") as file:
             os.fsync(file.fileno())
+        if os.name == "posix":  # the name too is on disk before it counts
+            folder = os.open(self.folder, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
         return name
 
     def _order(self, n: int) -> Places:

@@ -15,7 +15,7 @@ from obverse.core.errors import Refused
 from obverse.core.rng import Rng
 from obverse.ledger.storage import BUSY_S, Database, Shape
 from obverse.local.accept import Submitted, accept
-from obverse.local.batch import shuffled
+from obverse.local.batch import few, shuffled
 from obverse.local.spec import Spec
 from obverse.local.tokens import Mint
 from obverse.plan.shown import extra
@@ -72,8 +72,7 @@ class Shuffler:
                 return {mark for mark in marks if connection.execute(sql, (mark,)).fetchone()}
 
             accepted = accept(spec, mint, epoch, submitted, spent)
-            if not len(accepted.payloads):
-                raise Refused("nothing_to_shuffle", "no report of these may be counted.", fix="Bring reports of fresh tokens.")
+            few(spec, len(accepted.payloads))
             _write(part, shuffled(spec, epoch, accepted.payloads, self._rng, self._key.sign))
             connection.executemany("INSERT INTO spent VALUES (?)", [(mark,) for mark in sorted(accepted.marks)])
         os.replace(part, out)

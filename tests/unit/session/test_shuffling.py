@@ -202,3 +202,12 @@ def test_a_crash_before_tokens_are_spent_leaves_no_batch(
             shuffler.shuffle(spec, came, tmp_path / "batch")
     assert not (tmp_path / "batch").exists()
     assert shuffler.shuffle(spec, came, tmp_path / "batch") == {}
+
+
+def test_a_batch_in_which_nobody_hides_is_neither_made_nor_taken(tmp_path: Path, shuffler: Shuffler) -> None:
+    spec = declared(shuffler)
+    came = answered(spec, shuffler.tokens(spec, 19), ["yes"] * 19)
+    assert code_of(lambda: shuffler.shuffle(spec, came, tmp_path / "few")) == "nothing_to_shuffle"
+    assert not list(tmp_path.glob("few*"))
+    more = answered(spec, shuffler.tokens(spec, 1), ["no"])
+    assert shuffler.shuffle(spec, [*came, *more], tmp_path / "enough") == {}  # no token was spent

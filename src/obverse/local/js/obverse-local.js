@@ -567,6 +567,15 @@ function partsOf({ questions = [], protocol }) {
 
 const areTexts = (held) => held && Object.keys(held).length && Object.values(held).every((text) => typeof text === "string");
 
+const LINE = /^[^\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u;
+
+/** Whether what is shown beside figures is of one line each, without signs that move others about. */
+function oneLined(told) {
+  const asked = [told, ...(told.questions ?? [])];
+  const shown = asked.flatMap((one) => [one.name, ...Object.values(one.question), ...(one.options ?? []), ...Object.values(one.labels ?? {}).flatMap(Object.values)]);
+  return [...shown, ...Object.values(told.purpose)].every((text) => LINE.test(text));
+}
+
 /** Whether one question is sound, and has as many items as its protocol. */
 function answerable({ told, protocol, kind }) {
   const options = told.options ?? [];
@@ -601,7 +610,9 @@ function sound(told) {
   const atLeast = (text, least) => about(fraction(text)) >= least * (1 - 1e-9) - 1e-12;
   return (
     ["reports", "per_day", "people", "minimum", "retention_days"].every((limit) => whole(told[limit], 1, ONE - 1)) &&
-    [told.purpose, told.consent].every(areTexts) &&
+    [told.purpose, told.card].every(areTexts) &&
+    areTexts(told.consent) &&
+    oneLined(told) &&
     asksSoundly(told, kind) &&
     (!("shuffler" in told) || /^[0-9a-f]{64}$/.test(told.shuffler.key)) &&
     exceeds(fraction(told.epsilon.lifetime), [0n, 1n]) &&
@@ -768,7 +779,9 @@ export class Client {
   /** What a person reads before `consent` is called. */
   consentText({ told, id }, language = "und") {
     const said = (texts) => [language, language.split("-")[0], "und", "en"].map((one) => texts[one]).find(Boolean) ?? Object.values(texts)[0];
-    return `${said(told.card)}\n[${id}]\n\n${said(told.consent)}`;
+    const [each, most] = [told.epsilon.report, told.epsilon.lifetime].map((text) => Math.ceil(about(fraction(text)) * 1e4) / 1e4);
+    const limits = `epsilon ${each} / ${most}; ${told.per_day} / ${told.reports}; ${told.retention_days} d`; // what this client goes by
+    return `${said(told.card)}\n[${id}: ${limits}]\n\n${said(told.consent)}`;
   }
 
   consent = (spec) => this.#alone(spec, (record) => ({ ...record, consent: "given" }));

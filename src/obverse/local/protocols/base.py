@@ -119,8 +119,8 @@ class LastingProtocol(LocalProtocol, Protocol):
     def lifetime(self, values: int) -> Fraction:
         """Epsilon of all reports ever of somebody who has at most so many different answers.
 
-        Between people whose answers change at the same times: when an answer changes is not hidden, as it is not in any
-        protocol that answers the same to the same.
+        Between people of whose reports the same ones share a label: which reports are of one permanent answer is not hidden,
+        as it is not in any protocol that answers the same to the same.
         """
         ...
 

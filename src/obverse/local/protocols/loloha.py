@@ -32,12 +32,12 @@ class Loloha:
     Hashes are of a public pool: a hash of each device alone would name the device in every report.
 
     Claim:   all reports ever of answers of one symbol: epsilon of `first`. One report alone: epsilon = ln(p / p'),
-             p = p1 p2 + (g - 1) q1 q2 and p' = (1 - p) / (g - 1), rounded up. All reports ever of people whose answers
-             change at the same times: epsilon of `first` for each symbol that is met, of which there are at most g.
+             p = p1 p2 + (g - 1) q1 q2 and p' = (1 - p) / (g - 1), rounded up. All reports ever of people of whose
+             reports the same ones share a symbol: epsilon of `first` for each symbol that is met, at most g.
     Proof:   Arcolezi et al. 2023. The hash does not depend on the items. Reports of a symbol are made of its permanent answer,
              direct response; permanent answers of different symbols are independent. Of two rounds of direct response the
              own symbol comes out if neither or both err, the second back: p. All others come out alike.
-    Assumes: hash and permanent answers never change. When answers change is not hidden.
+    Assumes: hash and permanent answers never change. Which reports share a symbol is not hidden.
     """
 
     name: ClassVar[str] = "loloha"

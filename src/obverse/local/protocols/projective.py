@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 SIZE_MAX = 1 << 20
 FIELD_MAX = 1 << 10
+DIMS_MAX = 25
 CELLS_MAX = 1 << 25  # vectors of the space, that the transform is made of
 
 
@@ -63,7 +64,7 @@ class Projective:
     def __post_init__(self) -> None:
         invariant(2 <= self.size <= SIZE_MAX, "projective geometry response has from 2 to 2**20 items")
         invariant(2 <= self.field <= FIELD_MAX and _is_prime(self.field), "a field has a prime number of elements")
-        invariant(self.dims >= 2 and self.field**self.dims <= CELLS_MAX, "the space has at most 2**25 vectors")
+        invariant(2 <= self.dims <= DIMS_MAX and self.field**self.dims <= CELLS_MAX, "the space has at most 2**25 vectors")
         invariant(self.size <= self.points, "there is a point for each item")
         invariant(0 < self.odds < ONE, "odds lie strictly between none and all")
 

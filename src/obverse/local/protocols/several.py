@@ -36,7 +36,7 @@ class Part(LocalProtocol, Protocol):
 
 def fits_within(part: LocalProtocol) -> bool:
     """Whether it may answer one of several questions: from fresh coins, an item of a list or a place of a grid."""
-    return part.coded != "key" and not isinstance(part, (LastingProtocol, Several))
+    return part.coded in ("index", "place") and not isinstance(part, (LastingProtocol, Several))
 
 
 def seed_within(seed: int, place: int) -> int:
