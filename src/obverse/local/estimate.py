@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from obverse.local.decode import decode
 from obverse.local.discover import Discovery, discover
 from obverse.local.grid import Grid
 from obverse.local.protocols import Rappor
-from obverse.local.protocols.several import sampled
+from obverse.local.protocols.base import sampled
 from obverse.local.spec import Spec
 from obverse.local.tally import Tally
 
@@ -103,7 +104,7 @@ class Estimate:
 
         rows = sorted(self.rows, key=lambda row: -row.value)[:BARS_MAX]
         bars = [{"key": row.item, "value": row.value, "low": row.low, "high": row.high} for row in rows]
-        words = f"{self.n:,} reports, epsilon {float(self.epsilon):.4g} each; intervals at {100 * self.level:g} %"
+        words = f"{self.n:,} reports, epsilon {plain(Fraction(self.epsilon), 4)} each; intervals at {100 * self.level:g} %"
         title = extra("altair", "plot").TitleParams(text=self.survey, subtitle=words, anchor="start", subtitleColor="#555")
         return whiskered(bars, "mean" if [row.item for row in self.rows] == ["mean"] else "share", "answer", title)
 

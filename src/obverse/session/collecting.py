@@ -15,6 +15,7 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,16 +96,7 @@ class Collection:
         """Count what may be counted; returns the rejects by reason."""
         self._sees_reports()
         with self._database.transaction() as connection:
-
-            def spent(marks: Sequence[bytes]) -> set[bytes]:
-                found: set[bytes] = set()
-                for start in range(0, len(marks), MARKS_AT_ONCE):
-                    some = marks[start : start + MARKS_AT_ONCE]
-                    sql = f"SELECT mark FROM spent WHERE mark IN ({', '.join('?' * len(some))})"
-                    found.update(mark for (mark,) in connection.execute(sql, some))
-                return found
-
-            accepted = accept(self.spec, self._mint, self.epoch, submitted, spent)
+            accepted = accept(self.spec, self._mint, self.epoch, submitted, partial(spent_before, connection))
             if len(accepted.payloads):
                 name = self._write(accepted.payloads[self._order(len(accepted.payloads))])
                 connection.execute("INSERT INTO batch VALUES (?, ?)", (name, self._until()))
@@ -209,6 +201,16 @@ class Collection:
         import numpy as np
 
         return np.argsort(self._rng.words(n), kind="stable")
+
+
+def spent_before(connection: sqlite3.Connection, marks: Sequence[bytes]) -> set[bytes]:
+    """Which of these tokens were spent; some are looked up at a time."""
+    found: set[bytes] = set()
+    for start in range(0, len(marks), MARKS_AT_ONCE):
+        some = marks[start : start + MARKS_AT_ONCE]
+        sql = f"SELECT mark FROM spent WHERE mark IN ({', '.join('?' * len(some))})"
+        found.update(mark for (mark,) in connection.execute(sql, some))
+    return found
 
 
 def folded(spec: Spec, paths: Sequence[Path]) -> Tally:

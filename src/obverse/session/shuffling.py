@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from obverse.local.batch import few, shuffled
 from obverse.local.spec import Spec
 from obverse.local.tokens import Mint
 from obverse.plan.shown import extra
+from obverse.session.collecting import spent_before
 
 SHAPE = Shape(
     application_id=0x4F425653,  # "OBVS"
@@ -66,12 +68,7 @@ class Shuffler:
         """
         mint, part = self._mint(spec), out.with_name(f"{out.name}.part")
         with self._database.transaction() as connection:
-
-            def spent(marks: Sequence[bytes]) -> set[bytes]:
-                sql = "SELECT 1 FROM spent WHERE mark = ?"
-                return {mark for mark in marks if connection.execute(sql, (mark,)).fetchone()}
-
-            accepted = accept(spec, mint, epoch, submitted, spent)
+            accepted = accept(spec, mint, epoch, submitted, partial(spent_before, connection))
             few(spec, len(accepted.payloads))
             _write(part, shuffled(spec, epoch, accepted.payloads, self._rng, self._key.sign))
             connection.executemany("INSERT INTO spent VALUES (?)", [(mark,) for mark in sorted(accepted.marks)])

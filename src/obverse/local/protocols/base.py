@@ -197,6 +197,21 @@ def averaged(counts: Counts, n: int, scores: Sequence[Fraction]) -> Estimated:
     return Estimated(np.array([mean]), np.array([spread / n]))
 
 
+def sampled(found: Estimated, n: int, of: int) -> Estimated:
+    """Shares of `of` people by the answers of n of them, whom chance picked.
+
+    Claim:   the variance is that of fresh coins and of who was picked.
+    Proof:   both add, and a mean of n out of `of` zeros and ones has variance f (1 - f) / n times (of - n) / (of - 1), which
+             is at most 1 - (n - 1) / of.
+    Assumes: every n of them were as likely.
+    """
+    import numpy as np
+
+    share = np.clip(found.value, 0.0, 1.0)
+    more = share * (1 - share) / n * (1 - (n - 1) / of if n < of else 0.0)
+    return Estimated(found.value, found.variance + more, found.floor)
+
+
 def everyone(payloads: Payloads) -> Bits:
     """All of them."""
     import numpy as np

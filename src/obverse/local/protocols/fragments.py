@@ -23,6 +23,7 @@ from obverse.local.protocols.words import (
     Discovered,
     beginnings,
     bits_for,
+    check_words,
     extended,
     named,
     share_seen,
@@ -58,8 +59,7 @@ class Fragments:
     sketch: ProjectiveSketch
 
     def __post_init__(self) -> None:
-        invariant(self.symbols >= 2, "a letter is one of two symbols at least")
-        invariant(1 <= self.letters * bits_for(self.symbols) <= WORD_BITS, "a word has at most 64 bits")
+        check_words(self.letters, self.symbols)
         invariant(1 <= self.step <= self.letters, "a piece has a letter, and at most all")
         invariant(self.step * bits_for(self.symbols) <= WORD_BITS - 8, "a piece and a hash have at most 64 bits")
 

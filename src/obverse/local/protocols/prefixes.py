@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 from obverse.local.coins import Coins
-from obverse.local.protocols.base import Coded, Estimated, Told, bytes_for, in_blocks, numbers_in, packed, tallied
+from obverse.local.protocols.base import Coded, Estimated, Told, bytes_for, in_blocks, numbers_in, packed, sampled, tallied
 from obverse.local.protocols.projective_sketch import ProjectiveSketch
 from obverse.local.protocols.words import (
     KEPT,
@@ -20,6 +20,7 @@ from obverse.local.protocols.words import (
     Discovered,
     beginnings,
     bits_for,
+    check_words,
     extended,
     named,
     share_seen,
@@ -59,8 +60,7 @@ class Prefixes:
     sketch: ProjectiveSketch
 
     def __post_init__(self) -> None:
-        invariant(self.symbols >= 2, "a letter is one of two symbols at least")
-        invariant(1 <= self.letters * bits_for(self.symbols) <= WORD_BITS, "a word has at most 64 bits")
+        check_words(self.letters, self.symbols)
         invariant(self.step >= 1 and self.groups >= 1, "each group has letters more than the one before")
         invariant(self.letters > (self.groups - 1) * self.step, "the first group has a letter")
 
@@ -131,7 +131,7 @@ class Prefixes:
     def estimate(self, counts: Counts, n: int, codes: Codes) -> Estimated:
         """Of whole words, by the last group alone; an empty table stands for as many people there as are expected."""
         told = int(counts[-1].sum()) or max(1, n * LAST // self.parts)
-        return _sampled(self.sketch.estimate(counts[-1], told, codes), told, n)
+        return sampled(self.sketch.estimate(counts[-1], told, codes), told, n)
 
     def discover(self, counts: Counts, n: int, false_alarm: float) -> Discovered:
         tried = beginnings(self.symbols, self.lengths[0])
@@ -140,7 +140,7 @@ class Prefixes:
             tried = extended(tried[found.places], self.symbols, self.step)
         found = sifted(self.sketch, counts[-1], tried, false_alarm / max(len(tried), 1))
         told = max(1, int(counts[-1].sum()))
-        return named(tried, len(tried), replace(found, found=_sampled(found.found, told, n)))
+        return named(tried, len(tried), replace(found, found=sampled(found.found, told, n)))
 
     def visible(self, n: int, false_alarm: float, missed: float) -> float:
         """The largest share of those that each group lets through with its part of the luck; twice STRAYS are followed."""
@@ -185,11 +185,3 @@ class Prefixes:
     def _shift(self, group: int) -> int:
         """Bits of a word that a group leaves out."""
         return (self.letters - self.lengths[group]) * bits_for(self.symbols)
-
-
-def _sampled(found: Estimated, told: int, n: int) -> Estimated:
-    """With the variance that `told` of n people are a sample of them all."""
-    import numpy as np
-
-    known = np.clip(found.value, 0.0, 1.0)
-    return replace(found, variance=found.variance + known * (1 - known) * max(1 / told - 1 / n, 0.0))

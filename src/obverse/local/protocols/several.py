@@ -17,7 +17,7 @@ from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 from obverse.local.coins import Coins
 from obverse.local.hashing import mix, mixed
-from obverse.local.protocols.base import Coded, Estimated, LastingProtocol, LocalProtocol, Told
+from obverse.local.protocols.base import Coded, Estimated, LastingProtocol, LocalProtocol, Told, sampled
 from obverse.local.protocols.direct import Direct
 
 if TYPE_CHECKING:
@@ -42,21 +42,6 @@ def fits_within(part: LocalProtocol) -> bool:
 def seed_within(seed: int, place: int) -> int:
     """The seed of one question's part of a report; parts have nothing in common."""
     return mix(seed ^ place)
-
-
-def sampled(found: Estimated, n: int, of: int) -> Estimated:
-    """Shares of `of` people by the answers of n of them, whom chance picked.
-
-    Claim:   the variance is that of fresh coins and of who was picked.
-    Proof:   both add, and a mean of n out of `of` zeros and ones has variance f (1 - f) / n times (of - n) / (of - 1), which
-             is at most 1 - (n - 1) / of.
-    Assumes: every n of them were as likely.
-    """
-    import numpy as np
-
-    share = np.clip(found.value, 0.0, 1.0)
-    more = share * (1 - share) / n * (1 - (n - 1) / of if n < of else 0.0)
-    return Estimated(found.value, found.variance + more, found.floor)
 
 
 @dataclass(frozen=True, slots=True)

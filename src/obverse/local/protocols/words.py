@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from obverse.core.errors import invariant
 from obverse.local.hashing import key_symbols_of
 from obverse.local.protocols.base import Estimated, LocalProtocol, supported
 from obverse.local.protocols.projective_sketch import ProjectiveSketch
@@ -72,6 +73,11 @@ class WordProtocol(LocalProtocol, Protocol):
 def bits_for(symbols: int) -> int:
     """Of one letter."""
     return (symbols - 1).bit_length()
+
+
+def check_words(letters: int, symbols: int) -> None:
+    invariant(symbols >= 2, "a letter is one of two symbols at least")
+    invariant(1 <= letters * bits_for(symbols) <= WORD_BITS, "a word has at most 64 bits")
 
 
 def within(codes: Codes, symbols: int, letters: int) -> bool:
