@@ -186,7 +186,7 @@ def memos() -> list[Told]:
 
 def specs() -> dict[str, Spec]:
     many = "reports = 7\nper_day = 2\nlifetime = {}"
-    letters = ["a", "Zu\u0308rich", "\U0001f600", "\u212b", "\x7f \" \\ é"]
+    letters = ["a", "Zu\u0308rich", "\U0001f600", "\u212b", '\x7f " \\ é']
     asked = {
         "two_coins": spec_for(protocol="two_coins", epsilon="1.0987", more=many.format(3)),
         "direct": spec_for(letters[:4], more=many.format(2)),

@@ -130,6 +130,20 @@ def test_estimates_are_right_on_average_and_vary_as_they_say(protocol: LocalProt
     check_estimates(protocol, items, people, rounds=60, seed=7)
 
 
+SINGLE = [p for some in SMALL.values() for p in some if not isinstance(p, Several | WordProtocol)]
+
+
+@pytest.mark.parametrize("protocol", SINGLE, ids=lambda p: f"{p.name}-{p.length}")
+def test_no_report_moves_an_item_by_more_than_its_leverage(protocol: LocalProtocol) -> None:
+    """Up from somebody who has it not, and down from somebody who has it; some report moves it so far."""
+    codes = np.array(items_of(protocol)[:9], dtype=np.uint64)
+    furthest = 0.0
+    for payload in (sent for seed in range(6) for sent in protocol.payloads(seed)):
+        value = protocol.estimate(protocol.fold(np.frombuffer(payload, dtype=np.uint8)[None, :]), 1, codes).value
+        furthest = max(furthest, float(value.max()), float((1 - value).max()))
+    assert furthest == pytest.approx(protocol.leverage())
+
+
 @pytest.mark.parametrize("kind", PROTOCOLS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("epsilon", ["0.01", "0.5", "1", "3", "10"])
 def test_fitted_odds_spend_nearly_all_of_epsilon_and_never_more(kind: type[LocalProtocol], epsilon: str) -> None:

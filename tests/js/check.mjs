@@ -179,6 +179,13 @@ same(await codeOfRefusal(() => client.report(specs.direct, "a", { token: new Uin
 await client.consent(specs.direct);
 const at_once = await Promise.all([1, 2, 3, 4].map(() => codeOfRefusal(() => client.report(specs.direct, "a", { token: new Uint8Array(32) }))));
 same(at_once.sort(), ["nothing", "nothing", "too_soon", "too_soon"], "calls at once are counted one after the other");
+const soon = () => new Promise((done) => setTimeout(done, 1));
+const shared = storageOf({});
+const slow = { get: (name) => soon().then(() => shared.get(name)), set: (name, text) => soon().then(() => shared.set(name, text)) };
+const both = [new local.Client(slow), new local.Client(slow)];
+await Promise.all(both.map((one) => one.consent(specs.direct)));
+const by_two = await Promise.all([0, 1, 0, 1].map((i) => codeOfRefusal(() => both[i].report(specs.direct, "a", { token: new Uint8Array(32) }))));
+same(by_two.sort(), ["nothing", "nothing", "too_soon", "too_soon"], "two clients of one page are one device");
 same(await codeOfRefusal(() => client.report(specs.direct, "a", { token: new Uint8Array(3) })), "bad_token", "short token");
 same(await codeOfRefusal(() => client.report(specs.direct, "a", { token: new Uint8Array(32), epoch: 65536 })), "bad_epoch", "epoch");
 same(/^[0-9a-f]{64}$/.test(fresh.kept.get("obverse device")), true, "the key is kept");

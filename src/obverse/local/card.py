@@ -120,7 +120,8 @@ def odds_words(asked: Survey, protocol: LocalProtocol, words: Words, language: s
 
 def belief_words(epsilon: Fraction, words: Words) -> str:
     """What somebody who thinks it a fair bet may come to believe at the worst."""
-    return words.belief.format(most=plain(Fraction(100 / (1 + math.exp(-up(epsilon))) * (1 + 1e-12)), 3))
+    most = min(Fraction(100), Fraction(100 / (1 + math.exp(-up(epsilon))) * (1 + 1e-12)))
+    return words.belief.format(most=plain(most, 3))
 
 
 def _label(asked: Survey, option: str, language: str) -> str:

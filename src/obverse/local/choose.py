@@ -106,16 +106,21 @@ def _best(survey: Survey, names: tuple[str, ...], told: str) -> Choice:
 
 
 def deviation(protocol: LocalProtocol, people: int) -> float:
-    """The standard deviation of the share of an item that nobody has, all else evenly spread; of a mean, people in the middle.
+    """The standard error of the share of an item that nobody has, all else evenly spread; of a mean, people in the middle."""
+    return math.sqrt(sum(variances(protocol, people)))
 
-    An empty table stands for it, except where the item's block counts as well: there one that holds each word as often.
+
+def variances(protocol: LocalProtocol, people: int) -> tuple[float, float]:
+    """That of the coins of so many people, and the one that hashes leave, which more people do not lessen.
+
+    An empty table stands for everybody, except where the item's block counts as well: there one that holds each word as often.
     """
     import numpy as np
 
     if isinstance(protocol, MeanProtocol):
-        return math.sqrt(protocol.spread(protocol.size // 2) / people)
+        return float(protocol.spread(protocol.size // 2) / people), 0.0
     each = EVENLY if isinstance(protocol, Hadamard) else 0
     counts = np.full(protocol.shape, each, dtype=np.int64)
     n = int(counts.sum()) or people
     found = protocol.estimate(counts, n, np.zeros(1, dtype=np.uint64))
-    return math.sqrt(float(found.variance[0] - found.floor) * n / people + found.floor)
+    return float(found.variance[0] - found.floor) * n / people, found.floor

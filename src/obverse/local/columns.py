@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 PLANE = 1 << 13  # words that are added at a time, so that counters stay in the cache
 NARROW = 1 << 8  # words of a plane that is unpacked rather than halved once more
 DEEP = 16  # planes that a counter takes in at least, where there are rows enough
+AHEAD = 1 << 10  # rows that are laid out beyond those that are needed
 ALONE = 1 << 10  # groups of more rows, and of four times the usual number, are counted alone
 
 
@@ -94,6 +95,29 @@ class Planes:
         return self.spare.pop() if self.spare else np.empty(like.shape, dtype=np.uint64)
 
 
+class Laid:
+    """Rows of bytes as rows of whole words, written as far as they are read: what was just written is still near."""
+
+    __slots__ = ("_bytes", "_done", "_rows", "words")
+
+    def __init__(self, rows: Payloads) -> None:
+        import numpy as np
+
+        n, length = rows.shape
+        self._rows, self._done = rows, 0
+        self._bytes = np.empty((n, length + -length % 8), dtype=np.uint8)
+        self.words: Words = self._bytes.view("<u8")
+
+    def up_to(self, end: int) -> Words:
+        """The words, of which those before `end` are there."""
+        if end > self._done:
+            new, length = slice(self._done, end + AHEAD), self._rows.shape[1]
+            self._bytes[new, :length] = self._rows[new]
+            self._bytes[new, length:] = 0
+            self._done = end + AHEAD
+        return self.words
+
+
 def column_sums(payloads: Payloads, size: int) -> Counts:
     """How many rows have each bit set, least significant first."""
     import numpy as np
@@ -137,44 +161,39 @@ def grouped_sums(groups: NDArray[np.int64], payloads: Payloads, number: int, siz
     """
     import numpy as np
 
-    payloads = np.ascontiguousarray(payloads)
+    laid = Laid(payloads[:, skipped:])
     found = np.zeros((number, size + 1), dtype=np.int64)
     rows = np.bincount(groups, minlength=number)
     found[:, size] = rows
     narrow = groups.astype(np.uint8 if number <= 1 << 8 else np.uint16) if number <= 1 << 16 else groups  # sorted by radix
     order, firsts = np.argsort(narrow, kind="stable"), np.cumsum(rows) - rows
     largest = np.argsort(-rows, kind="stable")[: np.count_nonzero(rows)]
-    length = payloads.shape[1] - skipped
     usual = 4 * len(groups) // max(1, len(largest))
     alone = int(np.count_nonzero(rows > max(ALONE, usual)))
     for group in largest[:alone]:
         taken = order[firsts[group] : firsts[group] + rows[group]]
-        found[group, :size] = column_sums(np.take(payloads, taken, axis=0)[:, skipped:], size)
-    beside = max(1, PLANE // ((length + 7) // 8))
+        found[group, :size] = _word_sums(laid.up_to(len(groups)).take(taken, axis=0, mode="clip"))[:size]
+    beside = max(1, PLANE // laid.words.shape[1])
     for start in range(alone, len(largest), beside):
         some = largest[start : start + beside]
-        found[some, :size] = _side_by_side(payloads, order, firsts[some], rows[some], size, skipped)
+        found[some, :size] = _side_by_side(laid, order, firsts[some], rows[some], size)
     return found
 
 
-def _side_by_side(payloads: Payloads, order: Counts, first: Counts, rows: Counts, size: int, skipped: int) -> Counts:
+def _side_by_side(laid: Laid, order: Counts, first: Counts, rows: Counts, size: int) -> Counts:
     """Sums of groups, of which the largest comes first: `rows` each, in `order` from `first` on."""
     import numpy as np
 
-    length = payloads.shape[1] - skipped
-    width = (length + 7) // 8
-    layers = _power_below(min(PLANE // (width * len(first)), int(rows[0]) // DEEP))  # rows of each group in a plane
+    layers = _power_below(min(PLANE // (laid.words.shape[1] * len(first)), int(rows[0]) // DEEP))  # of each group in a plane
     counter = Planes()
-    whole = payloads[:, skipped:].view(f"V{length}")[:, 0]  # a row is one value, that is copied at once
     layer = np.arange(int(rows[0]) + -int(rows[0]) % layers)[:, None]
     places = order[(np.minimum(layer, rows - 1) + first).reshape(-1, layers * len(first))]
-    for start, place in zip(range(0, len(layer), layers), places):
-        plane = whole[place].view(np.uint8).reshape(-1, length)
+    ends = (places.max(axis=1) + 1).tolist()
+    for start, place, end in zip(range(0, len(layer), layers), places, ends):
+        plane = laid.up_to(end).take(place, axis=0, mode="clip")  # places are known to be there
         if start + layers > rows[-1]:
             plane[(layer[start : start + layers] >= rows).reshape(-1)] = 0  # of groups that have no row left
-        if length % 8:
-            plane = np.pad(plane, ((0, 0), (0, -length % 8)))
-        counter.add(plane.view("<u8"))
+        counter.add(plane)
     while layers > 1:
         counter, layers = counter.halved(), layers // 2
     kind = np.uint16 if rows[0] < 1 << 16 else np.int64

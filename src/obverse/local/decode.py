@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from obverse.local.protocols.base import Bits, Codes, Counts, Doubles
 
 SCREENED_MAX = 2000  # candidates that the regression takes up, those of the highest score
+SOME = 200  # candidates at a time, that memory stays small
 SWEEPS_MAX = 500
 TIGHT = 1e-7
 CHOSEN_AT = 2.5  # standard errors; what is chosen by chance is tested afterwards
@@ -26,7 +27,10 @@ CHOSEN_AT = 2.5  # standard errors; what is chosen by chance is tested afterward
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """For each candidate its share, standard error and p-value, and whether it is found; and the share of those not found."""
+    """For each candidate its share, standard error and p-value, and whether it is found; and the share of those not found.
+
+    `leverage` is by how many people's number one crafted report can move a share.
+    """
 
     value: Doubles
     sd: Doubles
@@ -34,6 +38,7 @@ class Decoded:
     found: Bits
     unexplained: float
     unexplained_sd: float
+    leverage: float
 
 
 def decode(protocol: Rappor, counts: Counts, candidates: Codes, *, false_alarm: float = 0.05) -> Decoded:
@@ -66,7 +71,30 @@ def decode(protocol: Rappor, counts: Counts, candidates: Codes, *, false_alarm: 
     p_value[chosen] = [NormalDist().cdf(-z) for z in value[chosen] / sd[chosen]]
     found = holm(p_value, false_alarm)
     explained, covariance = _least_squares(scaled[:, found[kept]], target)
-    return Decoded(value, sd, p_value, found, 1 - float(explained.sum()), float(np.sqrt(covariance.sum())))
+    unexplained = 1 - float(explained.sum()), float(np.sqrt(covariance.sum()))
+    together = np.linalg.pinv(gram[np.ix_(taken, taken)], hermitian=True) @ scaled[:, taken].T
+    moved = _moved(protocol, counts, cohorts, together * weights)
+    for start in range(0, len(kept), SOME):  # each as if it were the only one
+        alone = scaled[:, start : start + SOME].T / np.diag(gram)[start : start + SOME, None]
+        moved = max(moved, _moved(protocol, counts, cohorts, alone * weights))
+    return Decoded(value, sd, p_value, found, *unexplained, moved)
+
+
+def _moved(protocol: Rappor, counts: Counts, cohorts: Counts, slopes: Matrix) -> float:
+    """By how many people's number one report moves a share at the most, whose slope is known for each bit of each cohort.
+
+    Claim:   the largest sum of slopes of one cohort, in absolute value, times max(1 - q, p) / (p - q), times the people of all
+             cohorts over those of this one.
+    Proof:   a bit counts in its cohort as (bit - q) / (p - q), and people's honest bits are q or p on average; liars choose
+             their cohort and all of its bits.
+    Assumes: which candidates are chosen, and the weights of bits, stay as they are.
+    """
+    import numpy as np
+
+    p, q = float(protocol.own), float(protocol.other)
+    people = counts[:, -1].sum() / counts[cohorts, -1]
+    sums = np.abs(slopes).reshape(len(slopes), len(cohorts), protocol.bits).sum(axis=2)
+    return float((sums * people).max(initial=0.0)) * max(1 - q, p) / (p - q)
 
 
 def _least_squares(scaled: Matrix, target: Doubles) -> tuple[Doubles, Matrix]:

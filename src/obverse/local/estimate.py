@@ -18,6 +18,7 @@ from obverse.local.beyond import pull, scheduled_share
 from obverse.local.decode import decode
 from obverse.local.discover import Discovery, discover
 from obverse.local.grid import Grid
+from obverse.local.interval import interval
 from obverse.local.protocols import Rappor
 from obverse.local.protocols.base import sampled
 from obverse.local.spec import Spec
@@ -144,9 +145,10 @@ def estimate(
     tests = corrected(np.array([NormalDist().cdf(-x) for x in found.value / np.maximum(deviation, 1e-300)]))
     whole = named == spec.survey.options
     on_simplex = simplex(found.value) if whole else np.full(len(named), np.nan)
+    lows, highs = interval(found, wide)
     rows = tuple(
-        Row(item, float(v), float(v - wide * s), float(v + wide * s), float(s), float(p), float(x) if whole else None)
-        for item, v, s, p, x in zip(named, found.value, deviation, tests, on_simplex)
+        Row(item, float(v), float(low), float(high), float(s), float(p), float(x) if whole else None)
+        for item, v, low, high, s, p, x in zip(named, found.value, lows, highs, deviation, tests, on_simplex)
     )
     return told.estimate(rows, found.value, floor=math.sqrt(found.floor), simultaneous=simultaneous)
 
@@ -171,8 +173,9 @@ class _Told:
         width: float = 1.0,
         unexplained: tuple[float, float] | None = None,
         discovery: Discovery | None = None,
+        leverage: float = 0.0,
     ) -> Estimate:
-        """`shares` of one are `width` in the rows."""
+        """`shares` of one are `width` in the rows; `leverage` is that of a decoder which liars can move further than others."""
         spec = self.spec
         return Estimate(
             spec.survey.name,
@@ -182,7 +185,7 @@ class _Told:
             rows,
             floor,
             self.malice,
-            worst_shift(spec, self.malice) * width,
+            max(worst_shift(spec, self.malice), self.malice * leverage) * width,
             plain(spec.loss, EPSILON_DIGITS),
             self.tally.odd,
             self.beyond,
@@ -214,9 +217,10 @@ class _Told:
         wide = quantile(self.level, found.tested / (1 if simultaneous else len(found.codes)) if len(found.codes) else 1)
         spelling, deviation = self.spec.survey.spelling, np.sqrt(found.found.variance)
         assert spelling is not None
+        lows, highs = interval(found.found, wide)
         rows = tuple(
-            Row(spelling.word(int(code)), float(v), float(v - wide * s), float(v + wide * s), float(s), float(p))
-            for code, v, s, p in zip(found.codes, found.found.value, deviation, found.p_values)
+            Row(spelling.word(int(code)), float(v), float(low), float(high), float(s), float(p))
+            for code, v, low, high, s, p in zip(found.codes, found.found.value, lows, highs, deviation, found.p_values)
         )
         floor = math.sqrt(found.found.floor)
         return self.estimate(rows, found.found.value, floor=floor, simultaneous=simultaneous, discovery=told)
@@ -233,7 +237,7 @@ class _Told:
             if seen
         )
         unexplained = (found.unexplained, found.unexplained_sd)
-        return self.estimate(rows, found.value[found.found], unexplained=unexplained)
+        return self.estimate(rows, found.value[found.found], unexplained=unexplained, leverage=found.leverage)
 
 
 def enough(spec: Spec, n: int) -> None:
@@ -250,11 +254,11 @@ def quantile(level: float, tests: float) -> float:
     """How many deviations an interval reaches on each side; for several at once by Bonferroni."""
     if not 0 < level < 1:
         raise Refused("bad_parameter", "a level lies between 0 and 1.", fix="Write a level such as 0.95.")
-    return NormalDist().inv_cdf(1 - (1 - level) / (2 * tests))
+    return -NormalDist().inv_cdf((1 - level) / (2 * tests))
 
 
 def worst_shift(spec: Spec, malice: float) -> float:
-    """By how much of all reports a share of crafted ones can lift any item, beyond the people they stand for."""
+    """By how much of all reports a share of crafted ones can move any item, up or down, from what is true of their senders."""
     return malice * spec.protocol.leverage()
 
 

@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from obverse.local.choose import deviation
+from obverse.core.errors import Refused
+from obverse.local.choose import deviation, variances
 from obverse.local.discover import MISSED, people_for
 from obverse.local.estimate import MALICE, worst_shift
 from obverse.local.protocols import WordProtocol
@@ -38,11 +39,25 @@ def foresee(spec: Spec, people: int) -> Foreseen:
     return Foreseen(people, found, visible, frame, leverage, worst_shift(spec, MALICE), central)
 
 
-def people_needed(spec: Spec, share: float) -> int:
-    """How many people it takes to tell a share from none, with one chance in twenty of missing it, or of seeing too much."""
+def people_needed(spec: Spec, share: float) -> int | None:
+    """How many people it takes to tell a share from none, with one chance in twenty of missing it, or of seeing too much.
+
+    None where no number does: what hashes leave is larger than that, however many there are.
+    """
+    if not 0 < share <= 1:
+        raise Refused("bad_parameter", "a share lies between 0 and 1.", fix="Write a share such as 0.01.")
     if isinstance(spec.protocol, WordProtocol):
         return people_for(spec.protocol, share)
-    return math.ceil((sigmas() * deviation(spec.protocol, 1) / share) ** 2)
+    alone, floor = variances(spec.protocol, 1)
+    left = (share / sigmas()) ** 2 - floor
+    return math.ceil(alone / left) if left > 0 else None
+
+
+def needed_words(needed: int | None, what: str) -> str:
+    """The same for people."""
+    if needed is None:
+        return f"no number of them sees a {what}: what shares a hash hides it. Name another protocol, or more people"
+    return f"{needed:,} are needed to see a {what}"
 
 
 def sigmas() -> float:

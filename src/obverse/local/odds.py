@@ -45,6 +45,18 @@ def exp_down(epsilon: Fraction) -> Fraction:
     return 1 / exp_minus(epsilon)[1]
 
 
+def sway(own: Fraction, other: Fraction) -> float:
+    """By how much of a person one crafted report can move an item's number of people, up or down.
+
+    Claim:   with own the chance that a report supports one's own item, other that of another one, the larger of 1 - other and
+             own, divided by own - other.
+    Proof:   a report that supports an item counts (1 - other) / (own - other) for it, another one -other / (own - other). Who
+             crafts it would have counted 0 or 1 on average: from 0 up it is the first, from 1 down one more than the second.
+    Assumes: own > other.
+    """
+    return float(max(1 - other, own) / (own - other))
+
+
 def check_epsilon(epsilon: Fraction) -> None:
     if not EPSILON_MIN <= epsilon <= EPSILON_MAX:
         raise Refused(

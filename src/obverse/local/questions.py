@@ -57,7 +57,7 @@ class Outlook:
     """What may be foreseen of one question."""
 
     name: str
-    needed: int  # people who take part in the survey
+    needed: int | None  # people who take part in the survey; None where no number of them is enough
     why: str
     foreseen: Foreseen
 
@@ -71,10 +71,17 @@ def tallies(spec: Spec, tally: Tally) -> Iterator[tuple[Spec, Tally]]:
 
 
 def estimates(
-    spec: Spec, tally: Tally, *, level: float = LEVEL, simultaneous: bool = False, malice: float = MALICE
+    spec: Spec,
+    tally: Tally,
+    *,
+    level: float = LEVEL,
+    simultaneous: bool = False,
+    malice: float = MALICE,
+    beyond: float | None = None,
 ) -> Estimates:
     """Each question among all people. Intervals that hold at once do so over all questions; tests are within a question."""
     enough(spec, tally.n)
+    silent = float(scheduled_share(spec)) if beyond is None else beyond
     each = 1 - (1 - level) / len(spec.parts) if simultaneous else level
     found = []
     for part, own in tallies(spec, tally):
@@ -82,7 +89,7 @@ def estimates(
             found.append(Found(part.survey.name, own.n, None))
             continue
         made = estimate(
-            part, own, level=each, simultaneous=simultaneous, malice=malice, among=tally.n, beyond=float(scheduled_share(spec))
+            part, own, level=each, simultaneous=simultaneous, malice=malice, among=tally.n, beyond=silent
         )
         found.append(Found(part.survey.name, own.n, replace(made, level=level, simultaneous=simultaneous)))
     if all(one.estimate is None for one in found):
@@ -97,8 +104,8 @@ def estimates(
 def outlooks(spec: Spec, people: int, share: float) -> list[Outlook]:
     """What each question will find, among the people who will be asked it."""
     times = len(spec.parts) if isinstance(spec.protocol, OneOfSeveral) else 1
-    return [
-        Outlook(part.survey.name, times * people_needed(part, share), chosen(part.survey).why,
-                foresee(part, max(people // times, 1)))
-        for part in spec.parts
-    ]  # fmt: skip
+    found = []
+    for part in spec.parts:
+        needed, foreseen = people_needed(part, share), foresee(part, max(people // times, 1))
+        found.append(Outlook(part.survey.name, needed and times * needed, chosen(part.survey).why, foreseen))
+    return found

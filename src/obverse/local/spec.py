@@ -28,6 +28,7 @@ from obverse.local.wire import ID_BYTES, Frame
 VERSION = 1
 FRACTION, FRACTION_MAX = re.compile(r"-?\d+(/[1-9]\d*)?", re.ASCII), 1000
 LIFETIME_MAX = 10**6
+LISTED_MAX = 12  # options that a refusal names
 Answer = str | int | float | Fraction
 Answers = Answer | Mapping[str, Answer]  # to several questions, by their names
 
@@ -135,7 +136,8 @@ class Spec:
             return asked.spelling.code(answer)
         known = unicodedata.normalize("NFC", answer)
         if asked.options and known not in asked.options:
-            raise Refused("not_an_option", "this is not one of the survey's options.", fix="Give one as it is written.")
+            listed = f": {', '.join(asked.options)}" if len(asked.options) <= LISTED_MAX else ""
+            raise Refused("not_an_option", "this is not one of the survey's options.", fix=f"Give one as written{listed}.")
         return asked.options.index(known) if self.protocol.coded == "index" else item_key(known)
 
     def answers(self, given: Answers) -> list[Answer]:

@@ -52,7 +52,7 @@ def _answerable(made: Spec) -> bool:
         and (made.protocol.coded in ("key", "word") or size == items)
         and (made.protocol.coded == "word") == (asked.spelling is not None)
         and (asked.spelling is None or _spelled(asked.spelling, made.protocol))
-        and (made.protocol.coded != "place" or made.grid is not None)
+        and (made.protocol.coded == "place") == (made.grid is not None)
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"obverse tally 1\n"
 MOST = 1 << 53  # of anything
+COLLECTOR = re.compile("[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,13 +30,17 @@ class Tally:
     counts: Counts
     rejected: Mapping[str, int] = field(default_factory=dict)  # by reason
     odd: int = 0  # counted, though an honest device hardly ever sends them
+    collectors: frozenset[str] = frozenset()  # whose whole counts these are; the counts of a part have none
 
     def plus(self, other: Tally) -> Tally:
         if other.survey != self.survey:
             raise _other_survey()
+        if self.collectors & other.collectors:
+            raise _same_collector()
         reasons = sorted({*self.rejected, *other.rejected})
         rejected = {reason: self.rejected.get(reason, 0) + other.rejected.get(reason, 0) for reason in reasons}
-        return Tally(self.survey, self.n + other.n, self.counts + other.counts, rejected, self.odd + other.odd)
+        n, counts, odd = self.n + other.n, self.counts + other.counts, self.odd + other.odd
+        return Tally(self.survey, n, counts, rejected, odd, self.collectors | other.collectors)
 
     def packed(self) -> bytes:
         """The counts as bytes, to be kept or sent; `unpacked` reads them."""
@@ -43,12 +49,13 @@ class Tally:
     def saved(self) -> bytes:
         """All of it, for another collector of the same survey; `loaded` reads it."""
         told = {"survey": self.survey.hex(), "n": self.n, "rejected": dict(self.rejected), "odd": self.odd}
+        told["collectors"] = sorted(self.collectors)
         return MAGIC + json.dumps(told, sort_keys=True).encode() + b"\n" + self.packed()
 
     def same(self, other: Tally) -> bool:
         import numpy as np
 
-        told, others = ((tally.survey, tally.n, dict(tally.rejected), tally.odd) for tally in (self, other))
+        told, others = ((each.survey, each.n, dict(each.rejected), each.odd, each.collectors) for each in (self, other))
         return told == others and bool(np.array_equal(self.counts, other.counts))
 
 
@@ -88,12 +95,15 @@ def loaded(survey: bytes, protocol: LocalProtocol, saved: bytes) -> Tally:
         whole = all(type(count) is int and 0 <= count <= MOST for count in (found.n, told["odd"], *rejected.values()))
         if not whole or told["odd"] > found.n or not opened.eof:
             raise ValueError
+        collectors = told["collectors"]
+        if type(collectors) is not list or not all(type(one) is str and COLLECTOR.fullmatch(one) for one in collectors):
+            raise ValueError
         if (found.counts > found.n).any() or (found.counts < -found.n).any():
             raise ValueError
     except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, zlib.error):
         fix = "Save it by `obverse collect tally`."
         raise Refused("not_a_tally", "this is not a tally, or it is damaged.", fix=fix) from None
-    return Tally(survey, found.n, found.counts, rejected, told["odd"])
+    return Tally(survey, found.n, found.counts, rejected, told["odd"], frozenset(collectors))
 
 
 def _other_survey() -> Refused:
@@ -102,4 +112,13 @@ def _other_survey() -> Refused:
         "these are reports of two surveys.",
         why="whatever changes in a specification, its reports mean something else.",
         fix="Merge reports of one survey id.",
+    )
+
+
+def _same_collector() -> Refused:
+    return Refused(
+        "same_collector",
+        "these are counts of one collector twice.",
+        why="its reports would count twice, and intervals would be too narrow.",
+        fix="Merge the last counts of each collector, once, and not those of this one.",
     )

@@ -40,5 +40,10 @@ class Mint:
         """What is remembered of a token that was used: it cannot be used again, and cannot be read off what is kept."""
         return hmac.new(self.secret, b"obverse spent\0" + self.survey + token, hashlib.sha256).digest()[:MARK_BYTES]
 
+    @property
+    def collector(self) -> str:
+        """A name by which what this collector counted is known again; the secret cannot be read off it."""
+        return hmac.new(self.secret, b"obverse collector\0" + self.survey, hashlib.sha256).digest()[:MARK_BYTES].hex()
+
     def _mark(self, nonce: bytes) -> bytes:
         return hmac.new(self.secret, b"obverse token\0" + self.survey + nonce, hashlib.sha256).digest()[:MARK_BYTES]

@@ -57,3 +57,18 @@ def test_holm_rejects_step_by_step() -> None:
     assert holm(np.array([0.04, 0.01, 0.5, 0.016]), 0.05).tolist() == [False, True, False, True]
     assert holm(np.array([0.02, 0.02, 0.02]), 0.05).tolist() == [False, False, False]
     assert holm(np.array([0.0, 0.0]), 0.05).tolist() == [True, True]
+
+
+@pytest.mark.parametrize("cohorts", [1, 64])
+@pytest.mark.parametrize("up", [True, False])
+def test_crafted_reports_move_a_decoded_share_by_no_more_than_is_told(counts: np.ndarray, cohorts: int, up: bool) -> None:
+    """One in a hundred sets the bits of one word and no others, or all others; in one cohort, or in all."""
+    protocol = Rappor(32, 2, 64, ONE // 8, ONE // 4, ONE // 4 * 3)
+    n, target = int(counts[:, -1].sum()) // 100, 2
+    own = np.array([protocol.bloom(int(ITEMS[target]), cohort) for cohort in range(cohorts)], dtype=np.uint32)
+    sent = np.resize(own if up else ~own, n).astype("<u4").view(np.uint8).reshape(n, 4)
+    payloads = np.concatenate([np.resize(np.arange(cohorts, dtype=np.uint8), n)[:, None], sent], axis=1)
+    before, after = decode(protocol, counts, ITEMS), decode(protocol, counts + protocol.fold(payloads), ITEMS)
+    moved = abs(after.value[target] - before.value[target])
+    assert before.found[target]
+    assert protocol.leverage() / 100 < moved < after.leverage / 100  # further than a share that is estimated alone

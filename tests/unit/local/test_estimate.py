@@ -11,7 +11,7 @@ import pytest
 
 from obverse.core.errors import Refused
 from obverse.local.choose import deviation
-from obverse.local.estimate import corrected, estimate, simplex, worst_shift
+from obverse.local.estimate import corrected, estimate, quantile, simplex, worst_shift
 from obverse.local.foresee import foresee, people_needed
 from obverse.local.protocols import Direct, Hadamard, LocalHash, Unary
 from obverse.local.simulate import simulated
@@ -57,6 +57,12 @@ def test_the_simulated_law_is_that_of_reports(protocol: str) -> None:
     assert off.max() < 6
     ratio = ours.var(0) / theirs.var(0)
     assert np.all(np.abs(np.log(ratio)) < 6 * 2 / math.sqrt(300))
+
+
+def test_levels_next_to_one_have_intervals() -> None:
+    assert quantile(0.95, 1) == pytest.approx(1.959964, abs=1e-6)
+    for level, tests in ((math.nextafter(1, 0), 1), (1 - 1e-12, 1 << 20)):
+        assert math.erfc(quantile(level, tests) / math.sqrt(2)) == pytest.approx((1 - level) / tests, rel=1e-6)
 
 
 def test_too_few_reports_are_not_estimated() -> None:
@@ -125,6 +131,25 @@ def test_so_many_people_see_the_share() -> None:
         seen += row.value / row.deviation > NormalDist().inv_cdf(0.95)
     assert 890 <= seen <= 995
     assert foresee(spec, n).visible == pytest.approx(0.1, rel=0.01)
+
+
+@pytest.mark.parametrize("protocol", ["direct", "local_hash", "count_mean", "pooled_hash", "loloha", "rappor"])
+def test_as_many_people_as_are_needed_see_the_share(protocol: str) -> None:
+    """With what hashes leave, which more people do not lessen; where that alone hides it, nobody is told a number."""
+    spec, hidden = spec_for(OPTIONS, protocol, "2"), foresee(spec_for(OPTIONS, protocol, "2"), 10**15).visible
+    for share in (0.2, 0.05, 0.01, 0.001):
+        needed = people_needed(spec, share)
+        assert (needed is None) == (share <= hidden)
+        if needed is not None:
+            assert foresee(spec, needed).visible <= share * (1 + 1e-9)
+            assert foresee(spec, needed - 1).visible > share * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("share", [0.0, -0.1, 1.1, math.nan])
+def test_what_is_no_share_is_refused(share: float) -> None:
+    with pytest.raises(Refused) as caught:
+        people_needed(spec_for(), share)
+    assert caught.value.code == "bad_parameter"
 
 
 def test_the_untrusting_model_needs_more_people() -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from obverse.catalog.load import loads
 from obverse.core.errors import CatalogError, Refused
-from obverse.local.card import card_json, card_text
+from obverse.local.card import belief_words, card_json, card_text
+from obverse.local.card_words import ENGLISH
 from obverse.local.choose import chosen
 from obverse.local.coins import Coins
 from obverse.local.hashing import item_key, mix, mixed, symbol, symbols_of
@@ -230,3 +231,17 @@ def test_hashes_of_many_are_those_of_one() -> None:
     assert mixed(words.copy()).tolist() == [mix(int(word)) for word in words]
     items = np.arange(5, dtype=np.uint64)
     assert symbols_of(words, items, 7).tolist() == [symbol(int(s), int(i), 7) for s, i in zip(words, items)]
+
+
+@pytest.mark.parametrize(("epsilon", "most"), [("1", "73.2"), ("4", "98.3"), ("40", "100"), ("700", "100")])
+def test_a_belief_is_rounded_up_and_never_more_than_all(epsilon: str, most: str) -> None:
+    assert f" {most} %" in belief_words(Fraction(epsilon), ENGLISH)
+
+
+def test_options_labels_and_none_are_the_same_texts_however_they_were_typed() -> None:
+    """A keyboard that sends letters and accents one after the other names the same option."""
+    apart, whole = "Zu\u0308rich", "Z\u00fcrich"
+    labels = 'labels = {{ de = {{ no = "nein", "{0}" = "x" }} }}\nnone = "{0}"'
+    typed, known = (spec_for(["no", name], more=labels.format(name)) for name in (apart, whole))
+    assert typed.document == known.document
+    assert typed.survey.none == whole

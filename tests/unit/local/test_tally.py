@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,8 +30,19 @@ def test_order_and_grouping_do_not_matter_and_nothing_adds_nothing() -> None:
 
 def test_what_is_saved_is_read_again() -> None:
     told = some(50)
-    told = Tally(told.survey, told.n, told.counts, {"length": 3}, 2)
+    told = Tally(told.survey, told.n, told.counts, {"length": 3}, 2, frozenset({"0a" * 16, "0b" * 16}))
     assert loaded(SPEC.digest, SPEC.protocol, told.saved()).same(told)
+
+
+def test_a_collector_counts_once() -> None:
+    one, other, both = (
+        replace(some(9), collectors=frozenset(names)) for names in (["0a" * 16], ["0b" * 16], ["0a" * 16, "0b" * 16])
+    )
+    assert one.plus(other).collectors == both.collectors
+    assert one.plus(some(3)).plus(some(3)).collectors == one.collectors
+    with pytest.raises(Refused) as caught:
+        one.plus(both)
+    assert caught.value.code == "same_collector"
 
 
 def spoiled(**changed: object) -> bytes:
@@ -53,6 +65,9 @@ def spoiled(**changed: object) -> bytes:
         (spoiled(rejected={"x": -1}), "not_a_tally"),
         (spoiled(n=1 << 60), "not_a_tally"),
         (MAGIC + b"[" * 200_000 + b"\n", "not_a_tally"),
+        (spoiled(collectors="0a" * 16), "not_a_tally"),
+        (spoiled(collectors=["0A" * 16]), "not_a_tally"),
+        (spoiled(collectors=[None]), "not_a_tally"),
         (spoiled(survey="00"), "other_survey"),
         (MAGIC + b"\n".join([some(9).saved()[len(MAGIC) :].split(b"\n", 1)[0], zlib.compress(b"\0" * 10**7)]), "not_a_tally"),
     ],

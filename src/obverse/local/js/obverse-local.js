@@ -762,12 +762,13 @@ function forgotten(spec, record) {
   return { ...record, marks: {}, ...(over ? { over } : { spent }) };
 }
 
+let last = Promise.resolve(); // what every client of this page waits for: two of them may have one storage
+
 /** A device: its key and, for each survey, consent, counts and what was spent, in the storage of the page. */
 export class Client {
   #storage;
   #raw;
   #today;
-  #last = Promise.resolve();
 
   constructor(storage, { random = systemRandom, today = utcDay } = {}) {
     checkSource(random);
@@ -808,7 +809,7 @@ export class Client {
     return made(spec, answer, { tells: step.tells, token, epoch, coins: new Coins(this.#raw), memo });
   }
 
-  /** Changes a record, one change after the other, among all tabs where the browser can. */
+  /** Changes a record, one change after the other, of all clients of a page, and among all tabs where the browser can. */
   #alone(spec, change) {
     const act = async () => {
       const kept = await this.#storage.get(nameOf(spec));
@@ -816,8 +817,8 @@ export class Client {
       await this.#storage.set(nameOf(spec), JSON.stringify(await change(record, key)));
     };
     const locks = globalThis.navigator?.locks;
-    const done = this.#last.then(() => (locks ? locks.request("obverse", act) : act()));
-    this.#last = done.catch(() => {});
+    const done = last.then(() => (locks ? locks.request("obverse", act) : act()));
+    last = done.catch(() => {});
     return done;
   }
 

@@ -6,8 +6,8 @@ any order, and memory does not grow with the number of reports.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVar, cast, runtime_checkable
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Bits = NDArray[np.bool_]
 
 BLOCK = 1 << 15  # reports that are made at a time
+TALLIED = 1 << 18  # numbers that are counted at a time
 Maker = TypeVar("Maker", bound="Callable[..., Payloads]")
 Told = Literal["shares", "mean"]
 # an item's number in the list; the 64-bit hash of its text; a place on a numeric grid; a word, a few bits for each letter
@@ -34,11 +35,17 @@ Coded = Literal["index", "key", "place", "word"]
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
-    """Unbiased shares of items (or one mean), and their variance; `floor` is the part that more reports do not lessen."""
+    """Unbiased shares of items (or one mean), and their variance; `floor` is the part that more reports do not lessen.
+
+    The variance is that at the estimate cut to [0, 1]. At a share f it is by tilt f - bend f**2 more than at no share.
+    """
 
     value: Doubles
     variance: Doubles
     floor: float = 0.0
+    tilt: Doubles | float = 0.0
+    bend: Doubles | float = 0.0
+    grain: Doubles | float = 0.0  # half of what one report moves a value
 
 
 class LocalProtocol(Protocol):
@@ -92,7 +99,7 @@ class LocalProtocol(Protocol):
         ...
 
     def leverage(self) -> float:
-        """By how much of a person one crafted report can lift an item's estimated number of people, or the sum of places."""
+        """By how much of a person one crafted report can move an item's estimated number of people, or the sum of places."""
         ...
 
     def probability(self, code: int, payload: bytes, seed: int) -> Fraction:
@@ -176,25 +183,9 @@ def supported(counts: Counts, n: int, p: Fraction, q: Fraction) -> Estimated:
     own, other = float(p), float(q)
     value = (counts / n - other) / (own - other)
     known = np.clip(value, 0.0, 1.0)
-    spread = known * own * (1 - own) + (1 - known) * other * (1 - other)
-    return Estimated(value, spread / (n * (own - other) ** 2))
-
-
-def averaged(counts: Counts, n: int, scores: Sequence[Fraction]) -> Estimated:
-    """The mean of scores, each unbiased for its sender, by how often each was sent.
-
-    Claim:   unbiased; the variance is at least that of people fixed and coins fresh, on average, and more by the variance of
-             people's own values over n: it is right for people drawn at random.
-    Proof:   it is the empirical variance of a score over n. By the law of total variance that of a score of somebody drawn is
-             the mean variance of people's scores plus the variance of their values.
-    Assumes: one report per person.
-    """
-    import numpy as np
-
-    known = np.array([float(score) for score in scores])
-    mean = float(counts @ known) / n
-    spread = max(float(counts @ (known - mean) ** 2) / n, 0.0)
-    return Estimated(np.array([mean]), np.array([spread / n]))
+    tilt, scale = own * (1 - own) - other * (1 - other), n * (own - other) ** 2
+    variance = (other * (1 - other) + known * tilt) / scale
+    return Estimated(value, variance, tilt=tilt / scale, grain=1 / (2 * n * (own - other)))
 
 
 def sampled(found: Estimated, n: int, of: int) -> Estimated:
@@ -208,8 +199,9 @@ def sampled(found: Estimated, n: int, of: int) -> Estimated:
     import numpy as np
 
     share = np.clip(found.value, 0.0, 1.0)
-    more = share * (1 - share) / n * (1 - (n - 1) / of if n < of else 0.0)
-    return Estimated(found.value, found.variance + more, found.floor)
+    rate = (1 - (n - 1) / of) / n if n < of else 0.0
+    variance = found.variance + share * (1 - share) * rate
+    return replace(found, variance=variance, tilt=found.tilt + rate, bend=found.bend + rate)
 
 
 def everyone(payloads: Payloads) -> Bits:
@@ -285,8 +277,8 @@ def tallied(payloads: Payloads, values: int) -> Counts:
     """How often each number below `values` was sent."""
     import numpy as np
 
-    step = len(payloads) if 8 * values > BLOCK else BLOCK  # numbers stay in the cache, if counts are few beside them
+    step = len(payloads) if 8 * values > TALLIED else TALLIED  # numbers stay in the cache, if counts are few beside them
     counts = np.bincount(numbers_in(payloads[:step]).view(np.int64), minlength=values).astype(np.int64, copy=False)
-    for start in range(step, len(payloads), BLOCK):
-        counts += np.bincount(numbers_in(payloads[start : start + BLOCK]).view(np.int64), minlength=values)
+    for start in range(step, len(payloads), TALLIED):
+        counts += np.bincount(numbers_in(payloads[start : start + TALLIED]).view(np.int64), minlength=values)
     return counts

@@ -13,7 +13,7 @@ from obverse.core.rng import Rng
 from obverse.local.coins import Coins, vectors
 from obverse.local.columns import grouped_sums
 from obverse.local.hashing import WORD, key_symbol, key_symbols_of
-from obverse.local.odds import HALF, ONE, share
+from obverse.local.odds import HALF, ONE, share, sway
 from obverse.local.protocols.base import Coded, Estimated, Told, bytes_for, numbers_in, packed, supported
 from obverse.local.protocols.sketch import cell_sums, squared_shares, with_collisions
 from obverse.local.protocols.unary import Unary
@@ -120,7 +120,7 @@ class CountMean:
         return with_collisions(found, squares, 1 / (self.rows * (self.columns - 1)))
 
     def leverage(self) -> float:
-        return float((1 - self.other) / (self.own - self.other))
+        return sway(self.own, self.other)
 
     def probability(self, code: int, payload: bytes, seed: int) -> Fraction:
         row = seed % self.rows

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 from obverse.local.coins import Coins, flips
-from obverse.local.odds import ONE, check_epsilon, epsilon_of, exp_down, most_odds, share
+from obverse.local.odds import ONE, check_epsilon, epsilon_of, exp_down, most_odds, share, sway
 from obverse.local.protocols.base import (
     Coded,
     Estimated,
@@ -115,7 +115,7 @@ class Direct:
         return supported(counts[codes], n, self.own, self.other)
 
     def leverage(self) -> float:
-        return float((1 - self.other) / (self.own - self.other))
+        return sway(self.own, self.other)
 
     def probability(self, code: int, payload: bytes, seed: int = 0) -> Fraction:
         return self.own if int.from_bytes(payload, "little") == code else self.other

@@ -116,10 +116,13 @@ class Hadamard:
         value: Doubles = sums[block, column] / (n * rate)
         beside = np.clip((sums[block, 0] / n - spread) / rate, 0.0, 1.0)  # the share of the item's block
         known = np.clip(value, 0.0, 1.0)
-        return Estimated(value, (spread + np.maximum(beside, known) * rate - known * rate**2) / (n * rate**2))
+        variance = (spread + np.maximum(beside, known) * rate - known * rate**2) / (n * rate**2)
+        tilt = np.where(known >= beside, (1 - rate) / (n * rate), 0.0)  # of items alone in their block; of others less
+        return Estimated(value, variance, tilt=tilt, grain=1 / (2 * n * rate))
 
     def leverage(self) -> float:
-        return float(1 / share(self.odds))
+        """Down from one's own item: a word that disagrees counts as little as one that agrees counts much."""
+        return float(1 + 1 / share(self.odds))
 
     def probability(self, code: int, payload: bytes, seed: int = 0) -> Fraction:
         block, column = self._place(code)

@@ -129,7 +129,8 @@ class HadamardCountMean:
         known = np.clip(value, 0.0, 1.0)
         spread = self.scale**2 - known - (1 - known) / self.columns
         floor = 1 / (self.rows * (self.columns - 1))
-        return with_collisions(Estimated(value, spread * back**2 / n), self.squares(counts), floor)
+        found = Estimated(value, spread * back**2 / n, tilt=-back / n, grain=self.scale * back / n)
+        return with_collisions(found, self.squares(counts), floor)
 
     def squares(self, counts: Counts) -> float:
         """F2, the sum of squared shares, cut to [0, 1].
@@ -149,7 +150,8 @@ class HadamardCountMean:
         return min(max((known - 1 / self.columns) / (1 - 1 / self.columns), 0.0), 1.0)
 
     def leverage(self) -> float:
-        return (self.scale - 1 / self.columns) / (1 - 1 / self.columns)
+        """Down from one's own item: the wrong sign counts as little as the right one counts much."""
+        return (self.scale + 1) / (1 - 1 / self.columns)
 
     def probability(self, code: int, payload: bytes, seed: int) -> Fraction:
         cell, bit = divmod(int.from_bytes(payload, "little"), 2)

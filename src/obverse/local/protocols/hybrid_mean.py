@@ -11,7 +11,8 @@ from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 from obverse.local.coins import Coins, flips
 from obverse.local.odds import ONE, exp_down, share
-from obverse.local.protocols.base import Coded, Estimated, Told, averaged, bytes_for, everyone, numbers_in, packed, tallied
+from obverse.local.protocols.base import Coded, Estimated, Told, bytes_for, everyone, numbers_in, packed, tallied
+from obverse.local.protocols.means import averaged
 from obverse.local.protocols.one_bit_mean import OneBitMean
 from obverse.local.protocols.piecewise_mean import PiecewiseMean
 
@@ -104,7 +105,7 @@ class HybridMean:
         return chance * self.piecewise.spread(code) + (1 - chance) * self.one_bit.spread(code)
 
     def estimate(self, counts: Counts, n: int, codes: Codes) -> Estimated:
-        return averaged(counts, n, self.scores())
+        return averaged(counts, n, self)
 
     def leverage(self) -> float:
         return float(max(self.scores()[self.first :]))

@@ -12,7 +12,7 @@ from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 from obverse.local.coins import Coins
 from obverse.local.hashing import mixed, symbol, symbols_of
-from obverse.local.odds import check_epsilon, exp_down
+from obverse.local.odds import check_epsilon, exp_down, sway
 from obverse.local.protocols.base import Coded, Estimated, Told, in_blocks, numbers_in, supported, write_numbers
 from obverse.local.protocols.direct import Direct
 
@@ -113,8 +113,7 @@ class LocalHash:
         return supported(counts[codes], n, self.answer.own, Fraction(1, self.answer.size))
 
     def leverage(self) -> float:
-        q = Fraction(1, self.answer.size)
-        return float((1 - q) / (self.answer.own - q))
+        return sway(self.answer.own, Fraction(1, self.answer.size))
 
     def probability(self, code: int, payload: bytes, seed: int) -> Fraction:
         if int.from_bytes(payload[:SEED_BYTES], "little") != seed:

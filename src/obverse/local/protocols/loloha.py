@@ -11,7 +11,7 @@ from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 from obverse.local.coins import Coins
 from obverse.local.hashing import symbol, symbols_of
-from obverse.local.odds import EPSILON_MAX, ONE, check_epsilon, epsilon_of, exp_down, most_odds
+from obverse.local.odds import EPSILON_MAX, ONE, check_epsilon, epsilon_of, exp_down, most_odds, sway
 from obverse.local.protocols.base import Coded, Estimated, Told, bytes_for, numbers_in, packed, supported, tallied
 from obverse.local.protocols.direct import Direct
 from obverse.local.protocols.local_hash import SYMBOLS_MAX
@@ -139,8 +139,7 @@ class Loloha:
         return with_collisions(found, pool_squares(counts, self.own - self.other), 1 / (self.pool * (self.symbols - 1)))
 
     def leverage(self) -> float:
-        q = Fraction(1, self.symbols)
-        return float((1 - q) / (self.own - q))
+        return sway(self.own, Fraction(1, self.symbols))
 
     def probability(self, code: int, payload: bytes, seed: int) -> Fraction:
         number, sent = divmod(int.from_bytes(payload, "little"), self.symbols)

@@ -11,7 +11,7 @@ from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 from obverse.local.coins import Coins, vectors
 from obverse.local.columns import column_sums
-from obverse.local.odds import EPSILON_MAX, HALF, ONE, check_epsilon, epsilon_of, exp_down, most_odds, share
+from obverse.local.odds import EPSILON_MAX, HALF, ONE, check_epsilon, epsilon_of, exp_down, most_odds, share, sway
 from obverse.local.protocols.base import Coded, Estimated, Told, everyone, supported
 from obverse.local.protocols.unary import Unary
 
@@ -128,7 +128,7 @@ class MemoisedUnary:
         return supported(counts[codes], n, self.own, self.other)
 
     def leverage(self) -> float:
-        return float((1 - self.other) / (self.own - self.other))
+        return sway(self.own, self.other)
 
     def probability(self, code: int, payload: bytes, seed: int = 0) -> Fraction:
         return self._chance(payload, 1 << code, self.own, self.other)

@@ -11,8 +11,9 @@ from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 from obverse.local.coins import Coins, flips
 from obverse.local.odds import HALF, ONE, share
-from obverse.local.protocols.base import Coded, Estimated, Told, averaged, everyone, numbers_in, packed, tallied
+from obverse.local.protocols.base import Coded, Estimated, Told, everyone, numbers_in, packed, tallied
 from obverse.local.protocols.direct import Direct
+from obverse.local.protocols.means import averaged
 
 if TYPE_CHECKING:
     from obverse.local.protocols.base import Bits, Codes, Counts, Payloads
@@ -88,7 +89,7 @@ class OneBitMean:
         return chance * (1 - chance) / (2 * share(self.kept) - 1) ** 2
 
     def estimate(self, counts: Counts, n: int, codes: Codes) -> Estimated:
-        return averaged(counts, n, self.scores())
+        return averaged(counts, n, self)
 
     def leverage(self) -> float:
         return float(self.scores()[1])

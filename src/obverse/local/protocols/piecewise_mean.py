@@ -11,7 +11,8 @@ from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 from obverse.local.coins import Coins, flips
 from obverse.local.odds import ONE, check_epsilon, epsilon_of, exp_down, most_odds, share
-from obverse.local.protocols.base import Coded, Estimated, Told, averaged, bytes_for, everyone, numbers_in, packed, tallied
+from obverse.local.protocols.base import Coded, Estimated, Told, bytes_for, everyone, numbers_in, packed, tallied
+from obverse.local.protocols.means import averaged
 
 if TYPE_CHECKING:
     from obverse.local.protocols.base import Bits, Codes, Counts, Payloads
@@ -95,21 +96,18 @@ class PiecewiseMean:
         return tallied(payloads, self.outputs)
 
     def scores(self) -> list[Fraction]:
-        s, w, r = self.size - 1, self.window, share(self.near)
-        total = Fraction(self.outputs * (self.outputs - 1) - w * (w - 1), 2)
-        first = r * Fraction(w - 1, 2) + (1 - r) * total / s
-        return [(output - first) / (self._slope() * s) for output in range(self.outputs)]
+        first, width = self._first(), self._slope() * (self.size - 1)
+        return [(output - first) / width for output in range(self.outputs)]
 
     def spread(self, code: int) -> Fraction:
         """The variance of the score of somebody at this place."""
-        s, w, r, scores = self.size - 1, self.window, share(self.near), self.scores()
-        squares = [score * score for score in scores]
-        inside = sum(squares[code : code + w], Fraction(0))
-        outside = sum(squares, Fraction(0)) - inside
-        return r * inside / w + (1 - r) * outside / s - Fraction(code, s) ** 2
+        s, w, r, first = self.size - 1, self.window, share(self.near), self._first()
+        inside = _squares(code + w, first) - _squares(code, first)
+        outside = _squares(self.outputs, first) - inside
+        return (r * inside / w + (1 - r) * outside / s) / (self._slope() * s) ** 2 - Fraction(code, s) ** 2
 
     def estimate(self, counts: Counts, n: int, codes: Codes) -> Estimated:
-        return averaged(counts, n, self.scores())
+        return averaged(counts, n, self)
 
     def leverage(self) -> float:
         return float(self.scores()[-1])
@@ -121,6 +119,17 @@ class PiecewiseMean:
     def payloads(self, seed: int = 0) -> Iterator[bytes]:
         return (sent.to_bytes(self.length, "little") for sent in range(self.outputs))
 
+    def _first(self) -> Fraction:
+        """The mean output of somebody at the first place."""
+        w, r = self.window, share(self.near)
+        total = Fraction(self.outputs * (self.outputs - 1) - w * (w - 1), 2)
+        return r * Fraction(w - 1, 2) + (1 - r) * total / (self.size - 1)
+
     def _slope(self) -> Fraction:
         r = share(self.near)
         return r - (1 - r) * Fraction(self.window, self.size - 1)
+
+
+def _squares(end: int, middle: Fraction) -> Fraction:
+    """The sum of (y - middle)**2 over y from 0 to end - 1."""
+    return Fraction(end * (end - 1) * (2 * end - 1), 6) - middle * end * (end - 1) + end * middle**2

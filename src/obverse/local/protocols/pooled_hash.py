@@ -11,6 +11,7 @@ from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 from obverse.local.coins import Coins
 from obverse.local.hashing import symbol, symbols_of
+from obverse.local.odds import sway
 from obverse.local.protocols.base import Coded, Estimated, Told, bytes_for, in_blocks, numbers_in, packed, supported, tallied
 from obverse.local.protocols.direct import Direct
 from obverse.local.protocols.local_hash import LocalHash
@@ -94,8 +95,7 @@ class PooledHash:
         return with_collisions(found, squares, 1 / (self.pool * (self.answer.size - 1)))
 
     def leverage(self) -> float:
-        q = Fraction(1, self.answer.size)
-        return float((1 - q) / (self.answer.own - q))
+        return sway(self.answer.own, Fraction(1, self.answer.size))
 
     def probability(self, code: int, payload: bytes, seed: int) -> Fraction:
         number, sent = divmod(int.from_bytes(payload, "little"), self.answer.size)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 from obverse.local.coins import Coins, flips
-from obverse.local.odds import ONE, check_epsilon, epsilon_of, exp_down, most_odds, share
+from obverse.local.odds import ONE, check_epsilon, epsilon_of, exp_down, most_odds, share, sway
 from obverse.local.protocols.base import (
     Coded,
     Estimated,
@@ -183,7 +183,7 @@ class Projective:
         return found
 
     def leverage(self) -> float:
-        return float((1 - self.other) / (self.own - self.other))
+        return sway(self.own, self.other)
 
     def probability(self, code: int, payload: bytes, seed: int = 0) -> Fraction:
         point = int.from_bytes(payload, "little")

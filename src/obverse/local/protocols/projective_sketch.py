@@ -11,6 +11,7 @@ from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 from obverse.local.coins import Coins
 from obverse.local.hashing import WORD, key_symbol, key_symbols_of
+from obverse.local.odds import sway
 from obverse.local.protocols.base import Coded, Estimated, Told, bytes_for, in_blocks, numbers_in, packed, supported, tallied
 from obverse.local.protocols.projective import Projective
 from obverse.local.protocols.sketch import cell_sums, squared_shares, with_collisions
@@ -127,7 +128,7 @@ class ProjectiveSketch:
         return squared_shares(bits, self.answer.own, self.answer.other, 1 / self.columns)
 
     def leverage(self) -> float:
-        return float((1 - self.other) / (self.own - self.other))
+        return sway(self.own, self.other)
 
     def probability(self, code: int, payload: bytes, seed: int) -> Fraction:
         row, sent = divmod(int.from_bytes(payload, "little"), self.columns)

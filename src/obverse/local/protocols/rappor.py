@@ -13,7 +13,7 @@ from obverse.core.rng import Rng
 from obverse.local.coins import Coins, vectors
 from obverse.local.columns import grouped_sums
 from obverse.local.hashing import WORD, key_symbol, key_symbols_of
-from obverse.local.odds import EPSILON_MAX, HALF, ONE, check_epsilon, epsilon_of, exp_down, most_odds, share
+from obverse.local.odds import EPSILON_MAX, HALF, ONE, check_epsilon, epsilon_of, exp_down, most_odds, share, sway
 from obverse.local.protocols.base import Coded, Estimated, Told, bytes_for, numbers_in, packed
 from obverse.local.protocols.sketch import cell_sums, squared_shares, with_collisions
 
@@ -177,14 +177,16 @@ class Rappor:
         back = (p - q) * (1 - held)
         value: Doubles = (support / (n * h) - q - (p - q) * held) / back
         known = np.clip(value, 0.0, 1.0)
-        coins = (known + (1 - known) * held) * p * (1 - p) + (1 - known) * (1 - held) * q * (1 - q)
-        spread = coins * (1 + (h - 1) / k) / h + (1 - known) * (p - q) ** 2 * varied
+        alike, scale = (1 + (h - 1) / k) / h, n * back**2
+        none = (held * p * (1 - p) + (1 - held) * q * (1 - q)) * alike + (p - q) ** 2 * varied
+        tilt = p * (1 - p) * alike - none
+        found = Estimated(value, (none + known * tilt) / scale, tilt=tilt / scale, grain=1 / (2 * n * h * back))
         squares = squared_shares(counts, self.own, self.other, held)
-        return with_collisions(Estimated(value, spread / (n * back**2)), squares, varied / (self.cohorts * (1 - held) ** 2))
+        return with_collisions(found, squares, varied / (self.cohorts * (1 - held) ** 2))
 
     def leverage(self) -> float:
-        held = (1 - Fraction(1, self.bits)) ** self.hashes  # by which a bit is not another item's
-        return float((1 - self.own + (self.own - self.other) * held) / ((self.own - self.other) * held))
+        missed = (1 - Fraction(1, self.bits)) ** self.hashes  # by which a bit is not another item's
+        return sway(self.own, self.own - (self.own - self.other) * missed)
 
     def probability(self, code: int, payload: bytes, seed: int) -> Fraction:
         cohort = seed % self.cohorts

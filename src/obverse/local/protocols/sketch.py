@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -84,7 +85,7 @@ def with_collisions(found: Estimated, squares: float, factor: float) -> Estimate
     import numpy as np
 
     left = np.clip(squares - np.clip(found.value, 0.0, 1.0) ** 2, 0.0, 1.0)
-    return Estimated(found.value, found.variance + left * factor, squares * factor)
+    return replace(found, variance=found.variance + left * factor, floor=squares * factor)
 
 
 def squared_shares(counts: Counts, own: Fraction, other: Fraction, held: float) -> float:

@@ -13,7 +13,7 @@ from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 from obverse.local.coins import Coins, flips
 from obverse.local.columns import column_sums
-from obverse.local.odds import ONE, check_epsilon, epsilon_of, exp_down, most_odds, share
+from obverse.local.odds import ONE, check_epsilon, epsilon_of, exp_down, most_odds, share, sway
 from obverse.local.protocols.base import Coded, Estimated, Told, everyone, supported
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Subset:
         return supported(counts[codes], n, self.own, self.other)
 
     def leverage(self) -> float:
-        return float((1 - self.other) / (self.own - self.other))
+        return sway(self.own, self.other)
 
     def probability(self, code: int, payload: bytes, seed: int = 0) -> Fraction:
         if int.from_bytes(payload, "little") >> code & 1:

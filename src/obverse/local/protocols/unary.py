@@ -13,7 +13,7 @@ from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 from obverse.local.coins import Coins, flips, vectors
 from obverse.local.columns import column_sums
-from obverse.local.odds import HALF, ONE, check_epsilon, epsilon_of, exp_down, most_odds, share
+from obverse.local.odds import HALF, ONE, check_epsilon, epsilon_of, exp_down, most_odds, share, sway
 from obverse.local.protocols.base import Coded, Estimated, Told, everyone, supported
 
 if TYPE_CHECKING:
@@ -105,8 +105,7 @@ class Unary:
         return supported(counts[codes], n, share(self.own), share(self.other))
 
     def leverage(self) -> float:
-        p, q = share(self.own), share(self.other)
-        return float((1 - q) / (p - q))
+        return sway(share(self.own), share(self.other))
 
     def probability(self, code: int, payload: bytes, seed: int = 0) -> Fraction:
         sent = int.from_bytes(payload, "little")

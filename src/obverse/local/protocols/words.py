@@ -148,9 +148,11 @@ def sifted(sketch: ProjectiveSketch, counts: Counts, keys: Codes, chance: float)
     more = left + np.maximum(meeting @ (rate * (1 - rate) - other * (1 - other)), 0.0) / scale
     deviates = _deviates(shares, n, sketch, more)
     kept = np.argsort(-deviates, kind="stable")[: int((deviates > least).sum())]
-    variance = (known * own * (1 - own) + (1 - known) * other * (1 - other)) / scale + more
+    tilt = own * (1 - own) - other * (1 - other)
+    variance = (other * (1 - other) + known * tilt) / scale + more
     full = int((first > least).sum()) > KEPT
-    return Sifted(places[kept], Estimated(shares[kept], variance[kept], left), deviates[kept], full)
+    sized = Estimated(shares[kept], variance[kept], left, tilt=tilt / scale, grain=1 / (2 * n * (own - other)))
+    return Sifted(places[kept], sized, deviates[kept], full)
 
 
 def named(codes: Codes, tested: int, found: Sifted) -> Discovered:
