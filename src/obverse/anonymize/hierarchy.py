@@ -55,7 +55,8 @@ class Hierarchy:
         at = self.levels[level]
         under = np.bincount(at.groups[:-1], minlength=len(at.labels))  # missing is no value among others
         found = np.maximum(under - 1, 0) / max(len(at.groups) - 2, 1)
-        found[[label == ANYTHING for label in at.labels]] = 1.0
+        if level:  # a star among the values themselves is a value
+            found[[label == ANYTHING for label in at.labels]] = 1.0
         return found
 
     def losses(self, people: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -67,7 +68,7 @@ class Hierarchy:
 def from_paths(name: str, values: Sequence[str], paths: Sequence[Sequence[str]], order: Sequence[int] = ()) -> Hierarchy:
     """From each value's labels at levels 1, 2 ...; a level `*` is added where there is none. `order` tells places by size.
 
-    Groups must be nested: what shares a label at one level shares it at all higher ones.
+    Groups must be nested: what shares a label at one level shares it at all higher ones; and nothing is wider than `*`.
     """
     height = max((len(path) for path in paths), default=0)
     if any(len(path) != height for path in paths):
@@ -79,6 +80,10 @@ def from_paths(name: str, values: Sequence[str], paths: Sequence[Sequence[str]],
         levels.append(_level([row[depth] for row in rows]))
     for low, high in pairwise(levels):
         _check_nested(name, low, high)
+    others = [row for value, row in zip(values, rows) if value != ANYTHING]
+    if any(label == ANYTHING and above != ANYTHING for row in others for label, above in pairwise(row)):
+        what = f"the hierarchy of {name!r} has a label above `{ANYTHING}`, which stands for anything."
+        raise Refused("not_a_hierarchy", what, fix="Let nothing follow after it on a line.")
     ranks = np.empty(len(values) + 1, dtype=np.int32)
     ranks[[*(order or _by_labels(rows)), len(values)]] = np.arange(len(values) + 1, dtype=np.int32)
     return Hierarchy(name, tuple(levels), ranks, bool(order))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from obverse.anonymize.distances import entropies, equal, ordered, per_class, tails
+from obverse.anonymize.distances import entropies, equal, hierarchical, ordered, per_class, tails
+from obverse.anonymize.recipes import built
 
 if TYPE_CHECKING:
     from obverse.anonymize.classes import Classes
+    from obverse.anonymize.recipes import Recipe
     from obverse.anonymize.recoding import Recoded
 
 RECURSIVE_L = 2
@@ -28,6 +31,18 @@ def measured(recoded: Recoded) -> dict[str, Any]:
         for place, column in enumerate(recoded.table.sensitive)
         if here.any()
     }
+    return found
+
+
+def closeness_on_trees(recoded: Recoded, recipes: Mapping[str, Recipe]) -> dict[str, float]:
+    """For each sensitive column that has a hierarchy the t of its worst class, by the distance over that hierarchy."""
+    classes, found = recoded.classes(), {}
+    here = classes.sizes > 0
+    for place, column in enumerate(recoded.table.sensitive):
+        if column.name in recipes and here.any():
+            people = np.bincount(column.codes, weights=recoded.people, minlength=column.size)
+            levels = tuple(one.groups for one in built(recipes[column.name], column.name, column.values).levels[:-1])
+            found[column.name] = float(hierarchical(classes, place, people / max(people.sum(), 1), levels)[here].max())
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,6 +58,7 @@ class Judge:
         self._hierarchies, self._models, self._limit, self._by_columns = hierarchies, models, limit, by_columns
         self._rows = table.rows
         sensitive = table.sensitive if any(not isinstance(model, (Large, Present)) for model in models) else ()
+        self._complete = [not np.any(column.codes == column.missing) for column in table.quasi]
         self._sensitive = tuple(column.size for column in sensitive)
         self._absorbing = [model for model in models if model.absorbs]
         self.monotone = limit == 0 or len(self._absorbing) == len(models)
@@ -72,7 +74,10 @@ class Judge:
         self._spreads = [[hierarchy.spread(level) for level in range(hierarchy.height)] for hierarchy in hierarchies]
 
     def _sizes(self, node: Node) -> list[int]:
-        return [len(h.levels[level].labels) for h, level in zip(self._hierarchies, node)] + list(self._sensitive)
+        """How many groups each column has at its level; that of missing values, which is last, only where some are missing."""
+        labels = [h.levels[level].labels for h, level in zip(self._hierarchies, node)]
+        found = [len(some) - (whole and some[-1] is None) for some, whole in zip(labels, self._complete)]
+        return [max(size, 1) for size in found] + list(self._sensitive)
 
     def collapsed(self, node: Node) -> Grouped:
         """The table at this node: distinct rows of groups and sensitive values.
@@ -131,6 +136,8 @@ class Judge:
         passes = suppressed <= self._limit and (self._mends or bool(holds.all()))
         hopeless = not passes if self.monotone else int(classes.sizes[surely].sum()) > self._limit
         released = int((holds & (classes.sizes > 0)).sum())
+        if hopeless and self._by_columns:  # it closes all below it, and what its columns cost is known beforehand
+            return Judged(node, suppressed, passes, hopeless, released, Loss(math.inf, 0.0, 0.0))
         cost = self._cost_by_columns(rows, node) if self._by_columns else classes.sizes.astype(np.float64)
         people = classes.sizes.astype(np.float64)
         most = 1.0 if self._by_columns else float(self._rows)

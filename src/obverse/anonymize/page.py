@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from obverse.anonymize.weaknesses import UNTRIED
 from obverse.plan.chart import BAR, WHISKER
 
 STYLE = f"""
@@ -19,17 +20,18 @@ td.n {{ text-align: right; font-variant-numeric: tabular-nums; }} .note {{ color
   gap: 4px 10px; align-items: center; max-width: 640px; }}
 .bars i {{ display: block; background: {BAR}; height: 15px; min-width: 1px; }}
 .bars span:nth-child(3n) {{ font-variant-numeric: tabular-nums; }}
-.works {{ color: #b2182b; }} .not {{ color: #1a7f37; }}
+.works {{ color: #b2182b; }} .not {{ color: #1a7f37; }} .attacks td:nth-child(-n+2) {{ white-space: nowrap; }}
 """
 
 
 def page(report: Mapping[str, Any], name: str) -> str:
-    parts = [f"<h1>Anonymized: {escape(name)}</h1>", f"<p class=claim>{escape(report['claim']['sentence'])}</p>"]
+    how = "Anonymized" if "reaches" in report else "Released as it is"
+    parts = [f"<h1>{how}: {escape(name)}</h1>", f"<p class=claim>{escape(report['claim']['sentence'])}</p>"]
     if "reaches" in report:
         parts += [*_reached(report), *_lost(report), *_risk(report), *_attacks(report)]
         parts.append(f"<p class=note>{escape(report['missing'])} {escape(report['order'])}</p>")
     else:
-        parts.append(f"<p>{report['rows']:,} rows were released as they are.</p>")
+        parts += [f"<p>{report['rows']:,} rows were released as they are.</p>", *_attacks(report)]
     if report.get("left_out"):
         parts.append(f"<p class=note>Columns left out: {escape(', '.join(report['left_out']))}.</p>")
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(name)}</title>'
@@ -61,7 +63,7 @@ def _reached(report: Mapping[str, Any]) -> list[str]:
 def _lost(report: Mapping[str, Any]) -> list[str]:
     utility = report["utility"]
     said = [utility["sentences"][name] for name in ("suppressed", "average_class", "columns")]
-    facts = [("discernibility", f"{utility['discernibility']:.4g}"), ("average class", f"{utility['average_class']:.4g}")]
+    facts = [("discernibility", f"{utility['discernibility']:,.0f}"), ("average class", f"{utility['average_class']:.4g}")]
     if utility["average_over_k"] is not None:
         facts.append(("average class / k", f"{utility['average_over_k']:.3g}"))
     losses = {name: (share, f"{100 * share:.3g} %") for name, share in utility["columns"].items()}
@@ -84,8 +86,10 @@ def _attacks(report: Mapping[str, Any]) -> list[str]:
     lines = []
     for one in report["attacks"]:
         word = "<b class=works>works</b>" if one["works"] else "<b class=not>not here</b>"
-        lines.append(f"<tr><td>{escape(one['attack'])}</td><td>{word}</td><td>{escape(one['sentence'])}</td></tr>")
-    return ["<h2>What still works against it</h2>", f"<table>{''.join(lines)}</table>"]
+        word = word if one["applies"] else "<span class=note>not tried</span>"
+        name = one["attack"].replace("_", " ")
+        lines.append(f"<tr><td>{escape(name)}</td><td>{word}</td><td>{escape(one['sentence'].removeprefix(UNTRIED))}</td></tr>")
+    return ["<h2>What still works against it</h2>", f"<table class=attacks>{''.join(lines)}</table>"]
 
 
 def _words(sentences: list[str]) -> str:

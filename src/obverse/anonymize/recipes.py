@@ -88,7 +88,7 @@ def _unreadable(name: str, fix: str) -> Refused:
 def _intervals(recipe: Recipe, name: str, values: Sequence[str]) -> Hierarchy:
     numbers = _numbers(values)
     widths = [Decimal(width) for width in recipe.widths]
-    if numbers is None or any(wide % narrow for narrow, wide in pairwise(widths)) or any(w <= 0 for w in widths):
+    if numbers is None or any(w <= 0 for w in widths) or any(wide % narrow for narrow, wide in pairwise(widths)):
         raise _unreadable(name, "intervals need numbers, and widths of which each is a multiple of the one before.")
     low, high = (None if end is None else Decimal(end) for end in (recipe.bottom, recipe.top))
     shown = _whole([*values, *recipe.widths])
@@ -116,7 +116,8 @@ def _interval(number: Decimal, width: Decimal, whole: bool, signed: bool) -> str
 def _mask(recipe: Recipe, name: str, values: Sequence[str]) -> Hierarchy:
     longest = max((len(value) for value in values), default=1)
     paths = [[v[: max(len(v) - i, 0)] + "*" * min(i, len(v)) for i in range(1, longest)] + [ANYTHING] for v in values]
-    return from_paths(name, values, paths, sorted(range(len(values)), key=lambda i: (len(values[i]), values[i])))
+    codes = all(value.isascii() and value.isdigit() and len(value) == longest for value in values)
+    return from_paths(name, values, paths, sorted(range(len(values)), key=lambda i: values[i]) if codes else ())
 
 
 def _by_date(recipe: Recipe, name: str, values: Sequence[str]) -> Hierarchy:
@@ -129,6 +130,9 @@ def _by_date(recipe: Recipe, name: str, values: Sequence[str]) -> Hierarchy:
 
 def _by_lines(recipe: Recipe, name: str, values: Sequence[str]) -> Hierarchy:
     known = {line[0]: line[1:] for line in recipe.lines}
+    if any(known[line[0]] != line[1:] for line in recipe.lines):
+        what = f"the hierarchy of {name!r} has two lines for one value, with other labels."
+        raise Refused("not_a_hierarchy", what, fix="Keep one of them.")
     if any(value not in known for value in values):
         raise Refused(
             "value_not_in_hierarchy",

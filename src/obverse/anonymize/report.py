@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from obverse.anonymize.measured import measured
@@ -40,11 +40,11 @@ def checked(recoded: Recoded) -> dict[str, Any]:
     }
 
 
-def report_of(outcome: Outcome, more: Sequence[Weakness] = ()) -> dict[str, Any]:
-    """All of a run. `more` is what other attacks found on the very table that was written."""
+def report_of(outcome: Outcome, attacked: Sequence[Weakness] | None = None) -> dict[str, Any]:
+    """All of a run. `attacked` is what attacks make of the very table that was written; else what its classes tell."""
     recoded = outcome.recoded
     k = outcome.wish.k
-    found = [*weaknesses(recoded), *more]
+    found = weaknesses(recoded) if attacked is None else attacked
     return {
         "version": 1,
         "claim": claim_of(found, outcome.search["models"]),
@@ -58,9 +58,23 @@ def report_of(outcome: Outcome, more: Sequence[Weakness] = ()) -> dict[str, Any]
     }
 
 
-def claim_of(found: list[Weakness], models: list[str]) -> dict[str, Any]:
-    """The claim that every output carries; here that there is no such guarantee."""
-    working = [one.sentence for one in found if one.works]
-    reached = f"{', '.join(models)}. " if models else ""
-    still = " ".join(working) if working else "Of the attacks tried here none works; others may."
-    return {"epsilon": None, "delta": None, "models": models, "sentence": f"{reached}{NO_PRIVACY} {still}"}
+def claim_of(found: Sequence[Weakness], models: list[str]) -> dict[str, Any]:
+    """The claim that every output carries: here that there is no such guarantee, and which attacks work on this very table."""
+    working = list(dict.fromkeys(one.attack for one in found if one.works))
+    failing = list(dict.fromkeys(one.attack for one in found if one.applies and one.attack not in working))
+    untried = {one.attack: one.sentence for one in found if not one.applies}
+    parts = [*([f"{', '.join(models)}."] if models else []), NO_PRIVACY]
+    if working:
+        parts += [f"Attacks that work on this very table: {_listed(working)}.", *(one.sentence for one in found if one.works)]
+    else:
+        parts.append("Of the attacks tried here none works; others may.")
+    if failing:
+        parts.append(f"Tried without success: {_listed(failing)}.")
+    if untried:
+        parts.append(f"Not tried, since they need something else: {_listed(untried)}.")
+    told = {"attacks": {"work": working, "fail": failing, "not_tried": untried}}
+    return {"epsilon": None, "delta": None, "models": models, **told, "sentence": " ".join(parts)}
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(name.replace("_", " ") for name in names)

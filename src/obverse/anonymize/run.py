@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from obverse.anonymize.lattice import Search
@@ -41,7 +42,7 @@ def anonymized(table: Table, wish: Wish, told: Callable[[float], None] = lambda 
     if wish.search == "mondrian":
         recoded = in_boxes(table, hierarchies, mondrian(table, hierarchies, models, told))
     else:
-        limit = int(wish.suppress * table.rows)
+        limit = int(Fraction(repr(wish.suppress)) * table.rows)  # 0.29 of a hundred is 29
         found = Search(table, hierarchies, models, limit, wish.loss, told).run()
         recoded = at_node(table, hierarchies, found.judged.node, models)
         invariant(recoded.suppressed == found.judged.suppressed, "what is written is what was found")

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from obverse.anonymize.recoding import Recoded
 
 
+UNTRIED = "Not tried: "
+
+
 @dataclass(frozen=True, slots=True)
 class Weakness:
     """An attack, the share of released rows that it gets, and one sentence of what that means."""
@@ -21,9 +24,15 @@ class Weakness:
     share: float
     works: bool
     sentence: str
+    applies: bool = True  # whether it could be tried; else the sentence says why not
 
     def as_json(self) -> dict[str, Any]:
         return {field: getattr(self, field) for field in self.__slots__}
+
+
+def untried(attack: str, why: str) -> Weakness:
+    """An attack that a table like this cannot be tried with."""
+    return Weakness(attack, "", 0.0, False, f"{UNTRIED}{why}", applies=False)
 
 
 Probe = Callable[["Recoded"], list[Weakness]]

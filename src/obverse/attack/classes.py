@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 
+CELLS_MAX = 100_000_000  # counts of secrets by class that are held at once
+
+
 @dataclass(frozen=True, slots=True)
 class Coded:
     """A column: `texts[codes[i]]` is what row i says. None is what was left out."""
@@ -73,6 +76,16 @@ def text(value: object) -> str | None:
     return str(value).strip()
 
 
+def same(first: NDArray[Any], second: NDArray[Any]) -> tuple[Codes, Codes]:
+    """Two columns that tell who is who, as codes that are equal where they name the same; who is not named is like nobody."""
+    import numpy as np
+
+    both = coded(np.concatenate([first, second]))
+    gap = both.texts.index(None) if None in both.texts else -1
+    one, other = both.codes[: len(first)], both.codes[len(first) :]
+    return np.where(one == gap, -1, one), np.where(other == gap, -2, other)
+
+
 def joined(columns: Sequence[Codes], count: int) -> Classes:
     """The classes of rows that have the same code in every column."""
     import numpy as np
@@ -87,6 +100,13 @@ def joined(columns: Sequence[Codes], count: int) -> Classes:
 
 def classes(table: Table, on: Sequence[str]) -> Classes:
     return joined([coded(column(table, name)).codes for name in on], rows(table))
+
+
+def held_at_most(classes: int, secrets: int) -> None:
+    """Refuse what no memory holds: a count for each class and secret."""
+    if classes * secrets > CELLS_MAX:
+        what = f"the secret has {secrets:,} values, which is too many to be counted for each of {classes:,} classes."
+        raise Refused("too_many_secrets", what, fix="Round the secret, or attack fewer people.")
 
 
 def distinct(group: Codes, value: Codes, groups: int) -> Codes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from obverse.attack import binomial
-from obverse.core.errors import invariant
+from obverse.core.errors import Refused, invariant
 
 ALPHA = 0.05
 
@@ -90,7 +90,15 @@ class Finding:
 def judged(
     attack: str, target: str, rate: Rate, control: Rate | float, *, leak: str, quiet: str, figures: Mapping[str, Any]
 ) -> Finding:
-    """The finding, with the sentence that fits: `leak` where the attack surely does better than its control, else `quiet`."""
+    """The finding, with the sentence that fits: `leak` where the attack surely does better than its control, else `quiet`.
+
+    A control of nobody could never show that an attack does better, and would acquit everything; so there is none.
+    """
+    if isinstance(control, Rate) and not control.trials and rate.trials:
+        fix = "give people of the same kind who are surely not in the data"
+        raise Refused("no_control", f"{attack}: nobody is in the control group, so nothing can be told from chance.", fix=fix)
+    if not rate.trials:
+        quiet = f"Nothing could be tried, so this says nothing: {quiet}"
     found = Finding(attack, target, quiet, rate, control, figures=figures)
     return replace(found, sentence=leak) if found.leaks else found
 

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from obverse.attack.targets import Person
+from obverse.core.errors import Refused
 
 if TYPE_CHECKING:
     from obverse.attack.targets import Ask
+
+
+def in_numbers(ask: Ask) -> Ask:
+    """What is not finite is no answer; what is no number at all is a fault of the interface."""
+
+    def finite(sql: str) -> float | None:
+        answer = ask(sql)
+        try:
+            number = math.nan if answer is None else float(answer)
+        except (TypeError, ValueError):
+            fix = "Let it give a number, or None where it refuses."
+            raise Refused("bad_outputs", "the interface gave something else than a number.", fix=fix) from None
+        return number if math.isfinite(number) else None
+
+    return finite
 
 
 def with_noise(ask: Ask, scale: float, seed: int) -> Ask:

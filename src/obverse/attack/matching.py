@@ -71,6 +71,11 @@ class Matching:
             some[described] = found
         return fitting, some, by_class
 
+    @property
+    def nobody(self) -> bool:
+        """Whether no row fits anybody known, as where the tables write the same things in other ways."""
+        return not any(len(described) for described, _ in self.pairs())
+
     def links(self) -> Codes:
         """Of each known person: the one released row that fits nobody else known, where no other row fits; else -1."""
         import numpy as np

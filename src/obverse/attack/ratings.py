@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from obverse.attack.classes import coded, column
+from obverse.core.errors import Refused
 
 if TYPE_CHECKING:
     import numpy as np
@@ -122,9 +123,13 @@ def clues_of(table: Table, names: Names, items: dict[str, int]) -> dict[str, Clu
 
 
 def numbers_of(values: NDArray[Any]) -> Numbers:
+    """Not a number where nothing is written."""
     import numpy as np
 
-    return np.array([np.nan if v is None or v == "" else float(v) for v in values], dtype=np.float64)
+    try:
+        return np.array([np.nan if v is None or v == "" else float(v) for v in values], dtype=np.float64)
+    except ValueError:
+        raise Refused("not_numbers", "a column that is to hold numbers holds something else.") from None
 
 
 def days_of(table: Table, name: str | None) -> Numbers:
@@ -136,5 +141,8 @@ def days_of(table: Table, name: str | None) -> Numbers:
     texts = [str(v) if v is not None else "" for v in column(table, name)]
     if all(text.replace(".", "", 1).lstrip("-").isdigit() for text in texts if text):
         return np.array([float(text) if text else np.nan for text in texts])
-    stamps = np.array([text[:10] if text else "NaT" for text in texts], dtype="datetime64[D]")
+    try:
+        stamps = np.array([text[:10] if text else "NaT" for text in texts], dtype="datetime64[D]")
+    except ValueError:
+        raise Refused("not_dates", f"{name!r} holds neither dates nor days.", fix="Write 2000-09-27, or a number.") from None
     return np.where(np.isnat(stamps), np.nan, stamps.astype(np.int64))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,6 +16,26 @@ if TYPE_CHECKING:
     Table = Mapping[str, NDArray[Any]]  # columns by name, all of one length; texts as objects
     Ask = Callable[[str], float | None]  # a question in SQL; its answer is one number, or nothing where it is refused
     Sums = Callable[[NDArray[np.bool_]], NDArray[np.float64]]  # rows of subsets of n people: the sum of secrets over each
+    Door = Callable[["Put"], float | None]  # one connection to an interface
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """A question as somebody puts it who would rather not pay: its words, what is offered for it, and what is said beside."""
+
+    sql: str
+    price: Fraction
+    key: str = ""  # questions under one key are said to be the same question, sent again
+    name: str = ""  # somebody else's, claimed
+    leaves: bool = False  # goes away before the reply is there
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """Something that may be connected to again and again, from many threads; each connection is used by one."""
+
+    connect: Callable[[], AbstractContextManager[Door]]
+    hears: frozenset[str] = frozenset()  # what can be told to it beside the words: "key", "name", "price", "leaves"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +84,6 @@ class Counting:
 
 def literal(value: object) -> str:
     """A value as SQL writes it."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
         return repr(value)
     return "'" + str(value).replace("'", "''") + "'"

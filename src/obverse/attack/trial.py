@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from obverse.attack.evidence import Evidence, choose, epsilon_lower_bound, evidence
+from obverse.attack.outputs import counted, form_of
 from obverse.core.errors import Refused, invariant
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Draw = Callable[[Any, int], Any]  # an input and a number n: n independent outputs
 Pair = tuple[Any, Any]
@@ -38,7 +36,7 @@ class Verdict:
     @property
     def sentence(self) -> str:
         found = self.evidence
-        sure, least = f"{1 - found.alpha:.10g}", f"{found.epsilon:.4g}"
+        sure, least = confidence_words(found.alpha), f"{found.epsilon:.4g}"
         at = f" at delta {found.delta:g}" if found.delta else ""
         if self.refuted:
             return (
@@ -84,10 +82,13 @@ def trial(
 
     Claim:   if the mechanism is (epsilon, delta)-DP and the pairs are neighbours, the bound exceeds epsilon with a chance of
              at most alpha.
-    Proof:   the pair and the event are chosen on other outputs than those that are counted; then as epsilon_lower_bound.
+    Proof:   the pair, the form and the event are chosen on other outputs than those that are counted, and the form writes
+             each output by itself, which is post-processing; then as epsilon_lower_bound.
     Assumes: outputs are independent draws.
     """
     invariant(len(pairs) >= 1 and samples >= 8, "a trial needs a pair of inputs and some outputs")
+    if not 0 <= delta < 1 or (claimed is not None and not 0 <= claimed < math.inf):
+        raise Refused("bad_parameter", "a claim has an epsilon of at least 0 and a delta from 0 to below 1.")
     drawn = _Counted(draw, samples * 2 + (2 * _pilot(samples, len(pairs)) * len(pairs) if len(pairs) > 1 else 0), progress)
     pair = pairs[0] if len(pairs) == 1 else _worst(drawn, pairs, _pilot(samples, len(pairs)), delta)
     return Verdict(_measured(drawn, pair, samples, delta, alpha), pair, len(pairs), claimed)
@@ -98,21 +99,23 @@ def _pilot(samples: int, pairs: int) -> int:
 
 
 def _worst(draw: _Counted, pairs: Sequence[Pair], samples: int, delta: float) -> Pair:
-    sides = ((draw(a, samples), draw(b, samples)) for a, b in pairs)
-    found = [epsilon_lower_bound(*both, delta=delta, alpha=PILOT_ALPHA).epsilon for both in sides]
+    found = []
+    for a, b in pairs:
+        both = draw(a, samples), draw(b, samples)
+        left, right = map(form_of(both).array, both)
+        found.append(epsilon_lower_bound(left, right, delta=delta, alpha=PILOT_ALPHA).epsilon)
     return pairs[found.index(max(found))]
 
 
 def _measured(draw: _Counted, pair: Pair, samples: int, delta: float, alpha: float) -> Evidence:
-    first = [draw(side, min(64, samples // 2)) for side in pair]  # how wide outputs are
-    width = max(1, first[0].size // len(first[0]))
-    choosing = min(samples // 2, max(10_000, CHOOSING_MAX // width))
-    event, swapped = choose(*(draw(side, choosing) for side in pair), delta=delta, alpha=alpha)
+    form = form_of([draw(side, min(64, samples // 2)) for side in pair])
+    choosing = min(samples // 2, max(10_000, CHOOSING_MAX // form.width))
+    event, swapped = choose(*(form.array(draw(side, choosing)) for side in pair), delta=delta, alpha=alpha)
     hits, left = [0, 0], samples - choosing
     while left:
-        some = min(left, max(1, BLOCK // width))
+        some = min(left, max(1, BLOCK // form.width))
         for place, side in enumerate(pair):
-            hits[place] += event.hits(draw(side, some))
+            hits[place] += event.hits(form.array(draw(side, some)))
         left -= some
     a, b = hits[::-1] if swapped else hits
     return evidence(event, (a, b), (samples - choosing,) * 2, delta=delta, alpha=alpha)
@@ -120,44 +123,27 @@ def _measured(draw: _Counted, pair: Pair, samples: int, delta: float, alpha: flo
 
 @dataclass(slots=True)
 class _Counted:
-    """Draws outputs as arrays of numbers, and tells how far it has come."""
+    """Draws outputs, and tells how far it has come."""
 
     draw: Draw
     planned: int
     progress: Callable[[float], None]
     done: int = 0
 
-    def __call__(self, given: Any, n: int) -> NDArray[Any]:
-        found = outputs(self.draw(given, n), n)
+    def __call__(self, given: Any, n: int) -> Any:
+        found = counted(self.draw(given, n), n)
         self.done += n
         self.progress(min(1.0, self.done / self.planned))
         return found
-
-
-def outputs(found: Any, n: int) -> NDArray[Any]:
-    """n outputs as an array: numbers, rows of numbers, or words of which each is a number of its own."""
-    import numpy as np
-
-    try:
-        array = np.asarray(found)
-    except ValueError:  # rows of different lengths
-        array = np.empty(len(found), dtype=object)
-        array[:] = list(found)
-    if array.ndim == 0 or len(array) != n:
-        raise Refused("bad_outputs", f"the target was asked for {n} outputs and gave something else.",
-                      fix="Return a list or an array of n outputs: numbers, rows of numbers, or texts.")  # fmt: skip
-    if array.dtype.kind in "biuf":
-        return array if array.dtype.kind != "b" else array.astype(np.int64)
-    rows = [repr(row.tolist() if hasattr(row, "tolist") else row) for row in array]
-    words, place = np.unique(rows, return_inverse=True)
-    return np.array([_word(word) for word in words], dtype=np.int64)[place]
-
-
-def _word(word: str) -> int:
-    return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "little", signed=True)
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
     return value if isinstance(value, (int, float, str, bool, type(None))) else repr(value)
+
+
+def confidence_words(alpha: float) -> str:
+    """1 - alpha, rounded down, with as many digits as tell it from 1."""
+    digits = 1 - math.floor(math.log10(alpha)) if alpha > 0 else 4
+    return f"{math.floor(round((1 - alpha) * 10**digits, 6)) / 10**digits:.{digits}g}"

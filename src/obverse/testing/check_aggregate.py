@@ -17,7 +17,7 @@ from obverse.mechanisms.base import Additive
 from obverse.plan.aggregates import BY_NAME
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.annotate import AnnotatedPlan
-from obverse.plan.answer import Bar
+from obverse.plan.cells import Bar
 from obverse.plan.expressions import Ref, as_number, domain
 from obverse.plan.finish import finish
 from obverse.plan.measure import Grid, Measure, Term

@@ -50,12 +50,23 @@ def check_mechanism(example: Example, *, draws: int = 10**6, seed: int = 1) -> V
     first = example.outputs.start
     _expect(_fit(sides, first, laws), f"{mechanism.name}: samples do not follow the stated law")
     check_evidence(mechanism, sides)
-    epsilon = claimed_epsilon(mechanism.loss(), _delta(mechanism))
     return Verdict(
         by_law=not claim_holds(mechanism.loss(), *_laws(weaker, example)),
         by_fit=not _fit(weaker_sides, first, laws),
-        by_evidence=epsilon_lower_bound(weaker_sides[0], weaker_sides[1], delta=_delta(mechanism)).epsilon > epsilon,
+        by_evidence=refuted(mechanism, weaker_sides),
     )
+
+
+def seen_by_evidence(example: Example, less: Fraction, *, draws: int = 10**6, seed: int = 1) -> bool:
+    """Whether outputs alone refute the mechanism when it has so much less noise than its claim needs (false alarm 1e-9)."""
+    weaker, rng = example.mechanism.scaled(less), SeededRng(seed)
+    return refuted(example.mechanism, [weaker.draws(side, draws, rng) for side in (example.left, example.right)])
+
+
+def refuted(mechanism: Mechanism, sides: Sequence[Vector]) -> bool:
+    """Whether an attacker's lower bound of epsilon, from outputs on both sides, exceeds the mechanism's claim."""
+    delta = _delta(mechanism)
+    return epsilon_lower_bound(sides[0], sides[1], delta=delta).epsilon > claimed_epsilon(mechanism.loss(), delta)
 
 
 def check_values(mechanism: Mechanism) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from obverse.core.ledger import Receipt
     from obverse.plan.annotate import AnnotatedPlan
     from obverse.plan.finish import Finished
+    from obverse.plan.overlay import Overlay
     from obverse.session.ask import Asked, Debit
     from obverse.session.session import Session
 
@@ -36,6 +37,7 @@ def noiseless(project: Path | str, limits: EllipsisType | None = ..., *, analyst
     from obverse.ledger.memory import MemoryLedger
     from obverse.session.opening import Project, claimed, load_project
     from obverse.session.session import Session
+    from obverse.session.standing import overlay_here
 
     _only_synthetic(load(project))
     loaded = load_project(Path(project))
@@ -46,7 +48,10 @@ def noiseless(project: Path | str, limits: EllipsisType | None = ..., *, analyst
         ledger = MemoryLedger("noiseless", claimed(catalog).terms, catalog.budget)
         asked = Project(lifted(catalog) if limits is None else catalog, loaded.engine)
         door = open_door(catalog, in_full if limits is None else _as_planned)
-        return Session(asked, ledger, analyst=analyst, purpose=purpose, dataset="noiseless", door=door)
+        overlay = overlay_here(catalog)
+        return Session(
+            asked, ledger, analyst=analyst, purpose=purpose, overlay=lambda: overlay, dataset="noiseless", door=door
+        )
     except BaseException:
         loaded.engine.close()
         raise
@@ -118,11 +123,17 @@ def _as_planned(planned: AnnotatedPlan) -> AnnotatedPlan:
 
 def _without_noise(question: Asked, catalog: Catalog, counted: Callable[[AnnotatedPlan], AnnotatedPlan]) -> Asked:
     from obverse.plan.emit import emit
+    from obverse.plan.graph_plan import GraphPlan
     from obverse.session.ask import Asked
 
     costed = question.costed
+    if isinstance(costed, GraphPlan):
+        raise Refused("no_noiseless_graph", "a network is not published without noise.", fix="Count it yourself.")
     annotated = counted(costed.annotated)
-    sql = emit(annotated.limited.root, catalog, catalog.engine.get("kind", "duckdb"))
+
+    def sql(overlay: Overlay) -> str:
+        return emit(annotated.limited.root, catalog, catalog.engine.get("kind", "duckdb"), overlay=overlay)
+
     threshold: Any = None if costed.threshold is None else Identity(costed.threshold.least)
     mechanisms = tuple(Identity() for _ in annotated.measures)
     bare = replace(costed, annotated=annotated, mechanisms=mechanisms, threshold=threshold)
@@ -155,7 +166,7 @@ def _only_synthetic(catalog: Catalog) -> None:
     """Each table must be a file that one of our generators signed, with the content that it has now."""
     from obverse.sample.manifest import FILE_NAME, matches
 
-    for table in catalog.tables.values():
+    for table in catalog.held:
         path = table.source.path
         if path is None or not matches(path.parent / FILE_NAME, [path]):
             raise Refused(

@@ -59,7 +59,7 @@ class EngineSpy:
     def readable(self, table: str, sql: str) -> bool:
         return self.engine.readable(table, sql)
 
-    def known_by(self, table: str) -> tuple[str, str]:
+    def known_by(self, table: str) -> tuple[str, ...]:
         return self.engine.known_by(table)
 
     def powers(self) -> tuple[str, ...]:

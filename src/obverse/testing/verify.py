@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from obverse.attack.neighbours import pairs
 from obverse.attack.trial import Verdict, trial
@@ -17,6 +17,7 @@ from obverse.mechanisms import MECHANISMS, DiscreteLaplace, SparseVector
 from obverse.plan.aggregates import AGGREGATES
 from obverse.session.neighbouring import Replayed, of_question
 from obverse.session.verifying import Inputs, Target, of_mechanism, of_protocol
+from obverse.testing.releases import releases
 
 if TYPE_CHECKING:
     from obverse.local.protocols.base import Codes, Payloads
@@ -94,6 +95,36 @@ def aggregates(rng: Rng, folder: Path) -> Iterator[OnTrial]:
         yield OnTrial(aggregate.name, of_question(folder, f"SELECT {said} AS a FROM t", 1, None, rng))
 
 
+class Triable(Protocol):
+    """A release method, or whatever else says itself how it is sampled, on which neighbours, and what it claims."""
+
+    @property
+    def name(self) -> str: ...
+
+    def on_trial(self, rng: Rng) -> Target: ...
+
+
+def methods(registry: Sequence[Triable], rng: Rng) -> Iterator[OnTrial]:
+    """Each method of a registry."""
+    for method in registry:
+        yield OnTrial(method.name, method.on_trial(rng))
+
+
+Family = Callable[[Rng, Path], Iterator[OnTrial]]
+FAMILIES: tuple[Family, ...] = (
+    lambda rng, _: mechanisms(rng),
+    lambda rng, _: protocols(rng),
+    aggregates,
+    lambda rng, folder: methods(releases(folder), rng),
+)
+
+
+def everything(rng: Rng, folder: Path) -> Iterator[OnTrial]:
+    """All of ours."""
+    for family in FAMILIES:
+        yield from family(rng, folder)
+
+
 def twins(rng: Rng, folder: Path) -> Iterator[OnTrial]:
     """What looks like one of ours and is broken in a way that was met in the wild; each claims epsilon 1 or its own."""
     half = DiscreteLaplace(1, Fraction(1, 2))
@@ -109,6 +140,8 @@ def twins(rng: Rng, folder: Path) -> Iterator[OnTrial]:
     (folder / "obverse.toml").write_text(TOML, encoding="utf-8")
     asked = of_question(folder, "SELECT SUM(x) AS a FROM t", 1, None, rng)
     yield OnTrial("a sum with half of its noise", replace(asked, draw=_halved(asked.draw)))
+    for weak in methods(releases(folder, Fraction(1, 2)), rng):
+        yield replace(weak, name=f"{weak.name} with half of the noise")
 
 
 @dataclass(frozen=True, slots=True)

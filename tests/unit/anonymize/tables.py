@@ -26,7 +26,7 @@ def table(quasi: Mapping[str, Sequence[str | None]], sensitive: Mapping[str, Seq
 
 AGES = st.one_of(st.none(), st.integers(18, 60).map(str))
 ZIPS = st.sampled_from(["01001", "01002", "01101", "02139", "02140"])
-RACES = st.sampled_from(["a", "b", "c", "d", "e", None])
+RACES = st.sampled_from(["a", "b", "c", "d", "e", "*", None])  # a star may stand in the data too
 DISEASES = st.sampled_from(["flu", "cancer", "aids", None])
 
 

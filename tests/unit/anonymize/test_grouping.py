@@ -10,7 +10,10 @@ import pytest
 from obverse.anonymize.grouping import grouped, numbered
 
 
-@pytest.mark.parametrize("spread", [1, 1 << 20, 1 << 30], ids=["counted", "sorted", "by columns"])
+@pytest.mark.parametrize(
+    "spread", [1, 1 << 5, 1 << 8, 1 << 10, 1 << 16, 1 << 20, 1 << 28],
+    ids=["counted", "sorted in 32 bits", "30 bits and weights", "36 bits", "54 bits", "by columns", "by wide columns"],
+)  # fmt: skip
 @pytest.mark.parametrize("heavy", [1, 1 << 50])
 def test_groups_are_those_of_a_dictionary(spread: int, heavy: int) -> None:
     codes = [np.array([(7 * i + j) % (2 + j) for i in range(50)], dtype=np.int32) for j in range(3)]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from obverse.anonymize.hierarchy import Hierarchy, from_paths
 from obverse.anonymize.recipes import Recipe, built, guessed, read
+from obverse.anonymize.recoding import labels_of
+from obverse.anonymize.table import Column
+from obverse.attack.cells import standing
 from obverse.core.errors import Refused
 
 
@@ -68,6 +72,7 @@ def test_words_that_tell_no_recipe_are_refused(text: str) -> None:
     [
         (Recipe("intervals", ("5",)), ["a"]),
         (Recipe("intervals", ("5", "7")), ["1"]),
+        (Recipe("intervals", ("0", "5")), ["1"]),
         (Recipe("dates"), ["x"]),
         (Recipe("no"), []),
     ],
@@ -91,8 +96,50 @@ def test_a_value_without_a_line_is_refused_and_not_shown() -> None:
     assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize("paths", [[["x"], []], [["x", "y"], ["x", "z"]]])
+def test_two_lines_for_one_value_have_the_same_labels() -> None:
+    lines = (("a", "x"), ("b", "x"), ("a", "y"))
+    with pytest.raises(Refused) as refused:
+        built(Recipe("file", lines=lines), "v", ["a", "b"])
+    assert refused.value.code == "not_a_hierarchy"
+    assert built(Recipe("file", lines=(*lines[:2], lines[0])), "v", ["a", "b"]).height == 3
+
+
+@pytest.mark.parametrize("paths", [[["x"], []], [["x", "y"], ["x", "z"]], [["*", "y"], ["x", "y"]]])
 def test_lines_that_are_no_hierarchy_are_refused(paths: list[list[str]]) -> None:
     with pytest.raises(Refused) as refused:
         from_paths("v", ["a", "b"], paths)
     assert refused.value.code == "not_a_hierarchy"
+
+
+def test_a_star_among_the_values_is_a_value_and_losses_never_fall() -> None:
+    values = ("*", "a", "b", "c", "d", "e")
+    losses = built(guessed("x", values), "x", values).losses(np.array([9.0, 1, 1, 1, 1, 1, 0]))
+    assert losses[0] == 0
+    assert np.all(np.diff(losses) >= 0)
+
+
+WRITTEN = [
+    ["SW1A", "SW1B", "E14", "N1", "NW10"],
+    ["-40", "-5", "2", "9", "120"],
+    [*(f"{1 + i % 12}/{1 + i % 28}/{1950 + i}" for i in range(24)), "unknown"],
+    ["1/1/50", "2/2/51", "12/31/99", "1/9/86", "11/2/03"],
+    ["1950-01-01", "1951-02-02", "1986-01-09", "1999-12-31", "2003-11-02"],
+    ["02138", "02139", "13012", "13053", "90210"],
+    ["0.25", "-3.5", "7", "10.5", "33"],
+]
+
+
+@pytest.mark.parametrize("values", WRITTEN, ids=lambda values: values[0])
+@pytest.mark.parametrize("kind", [None, "mask", "tree"])
+def test_whoever_attacks_a_release_reads_each_label_as_all_that_it_was_made_of(values: list[str], kind: str | None) -> None:
+    """Labels of every level, and of every range that Mondrian may cut: a label that is misread would look harmless."""
+    recipe = guessed("x", values) if kind is None else read("x", kind, guessed("x", values))
+    found = built(recipe, "x", values)
+    for level in found.levels:
+        for group, places in enumerate(standing(level.labels, values)):
+            assert set(np.flatnonzero(level.groups[:-1] == group)) <= set(places.tolist()), level.labels[group]
+    ranges = [(a, b) for a in range(len(values)) for b in range(a, len(values))]
+    column = Column("x", tuple(values), np.arange(len(values), dtype=np.int32))
+    labels = labels_of(column, found, [a for a, _ in ranges], [b for _, b in ranges])
+    for (low, high), label, places in zip(ranges, labels, standing(labels, values)):
+        assert set(np.argsort(found.ranks)[low : high + 1].tolist()) <= set(places.tolist()), label

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from obverse.anonymize.grouping import grouped
 from obverse.anonymize.measured import measured
 from obverse.anonymize.models import all_hold
-from obverse.anonymize.recipes import built
+from obverse.anonymize.recipes import Recipe, built
 from obverse.anonymize.recoding import Recoded, unchanged
 from obverse.anonymize.report import checked, report_of
 from obverse.anonymize.risk import risk
@@ -50,7 +50,7 @@ def test_what_is_released_satisfies_the_models(given: Table, model: dict, search
     again = Recoded(given, recoded.columns, index, len(seen), recoded.kept)
     classes = again.classes()
     assert all_hold(models_of(outcome.wish, given), classes)[classes.sizes > 0].all()
-    assert recoded.suppressed <= wish.suppress * given.rows
+    assert recoded.suppressed <= round(wish.suppress * given.rows, 9)
     assert measured(again)["k"] >= 2 or not again.people.sum()
     assert utility(again, 2).classes == utility(recoded, 2).classes
 
@@ -190,3 +190,21 @@ def test_figures_of_a_small_table() -> None:
         "homogeneity": 1.0,
     }
     assert all(sentence.endswith(".") for sentence in found["risk"]["sentences"].values())
+
+
+def test_as_often_is_not_less_often() -> None:
+    """1.1 * 110 is above 121 in doubles; recursive (c, l)-diversity asks for less."""
+    secret = ["a"] * 121 + ["b"] * 110
+    people = table({"age": ["30"] * len(secret)}, {"disease": secret})
+    wish = Wish(quasi=("age",), sensitive=("disease",), l=("recursive:1.1,2",))
+    with pytest.raises(Refused) as refused:
+        anonymized(people, wish)
+    assert refused.value.code == "not_reachable"
+    assert anonymized(people, replace(wish, l=("recursive:1.101,2",))).recoded.suppressed == 0
+
+
+def test_as_many_rows_may_be_left_out_as_the_share_says() -> None:
+    """0.29 * 100 is below 29 in doubles."""
+    ages = ["30"] * 71 + [str(i) for i in range(31, 60)]
+    wish = Wish(quasi=("age",), k=2, suppress=0.29, hierarchies={"age": Recipe("file", lines=tuple((age,) for age in ages))})
+    assert anonymized(table({"age": ages}), wish).recoded.suppressed == 29

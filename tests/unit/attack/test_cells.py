@@ -59,6 +59,15 @@ def test_parts_of_a_tree_stand_for_their_leaves() -> None:
     assert told("b .. d", ("a", "b", "cat", "d", "e")) == ["b", "cat", "d"]
 
 
+def test_values_that_are_written_like_several_are_themselves_too() -> None:
+    values = ("flu", "flu | cold", "cold | flu", "gout", "gout .. ulcer", "hives")
+    assert told("flu | cold", values) == ["flu", "flu | cold"]
+    assert told("flu | cold | gout", values) == ["flu", "flu | cold", "gout"]
+    assert told("flu | gout", values) == ["flu", "gout"]
+    assert told("gout .. ulcer .. hives", values) == ["gout", "gout .. ulcer", "hives"]
+    assert told("flu .. gout .. ulcer", values) == ["flu", "flu | cold", "gout", "gout .. ulcer", "hives"]  # either reading
+
+
 def test_a_cell_that_is_written_alike_always_fits() -> None:
     assert told("10-19", ("10-19", "15", "20")) == ["10-19", "15"]
     assert told("<50K", ("<50K", ">50K")) == ["<50K"]

@@ -3,13 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from obverse.attack.attacks import ATTACKS, Averaging, Background, Differencing, Linkage, Sampling
-from obverse.attack.attacks.averaging import middle, reworded
+from obverse.attack.attacks import ATTACKS, Averaging, Background, Differencing, Linkage, Sampling, Tracker
+from obverse.attack.attacks.averaging import middle
 from obverse.attack.attacks.differencing import differences
 from obverse.attack.examples import people_list, pick
 from obverse.attack.finding import Finding, Rate, judged
 from obverse.attack.interfaces import balanced
 from obverse.attack.targets import Counting, Person, literal
+from obverse.attack.wordings import reworded
 from obverse.core.errors import Refused
 
 SEEDS = 20
@@ -50,6 +51,20 @@ def test_refused_counts_are_left_out_of_differences() -> None:
     assert (found.rate.trials, found.figures["refused"], found.leaks) == (0, 11, False)
 
 
+def test_a_tracker_that_is_not_answered_is_told_from_one_that_finds_nothing() -> None:
+    people = [Person(f"p{i}", i % 2 == 0) for i in range(10)]
+    found = Tracker().run(Counting(lambda sql: None, "t", "id"), "ill", people, ["age < 5"])
+    assert not found.leaks
+    assert "nothing was tried" in found.sentence
+
+
+def test_columns_that_are_written_in_other_ways_are_told_from_an_anonymous_release() -> None:
+    everybody = people_list(np.random.default_rng(1), 50)
+    other = {**everybody, "sex": np.array([f"sex {one}" for one in everybody["sex"]])}
+    assert "written alike" in Linkage().run(other, everybody, ("zip", "sex"), truth="id").sentence
+    assert "written alike" not in Linkage().run(everybody, everybody, ("zip", "sex"), truth="id").sentence
+
+
 def test_without_a_control_group_nothing_is_claimed() -> None:
     everybody = people_list(np.random.default_rng(1), 50)
     with pytest.raises(Refused) as refused:
@@ -69,6 +84,19 @@ def test_a_sample_taken_at_its_word_exposes_who_is_alone_in_the_population() -> 
     everybody = people_list(np.random.default_rng(1), 1000)
     found = Sampling().run(pick(everybody, slice(0, 50)), everybody, ("zip", "birth", "sex"))
     assert (found.control, found.leaks) == (0.0, True)
+
+
+def test_who_is_not_named_is_nobody_else_who_is_not_named() -> None:
+    """A gap in the column that tells who is who is no proof that two rows are one person's."""
+    everybody = people_list(np.random.default_rng(5), 300)
+    unnamed = {**everybody, "id": np.full(300, None)}
+    release = pick(unnamed, slice(0, 200))
+    for found in (
+        Linkage().run(release, unnamed, ("zip", "birth", "sex"), truth="id"),
+        Sampling().run(release, unnamed, ("zip", "birth", "sex"), truth="id"),
+    ):
+        assert not found.leaks
+        assert (found.rate.wins, found.rate.trials) == (0, 0)
 
 
 def test_named_secrets_are_ruled_out() -> None:

@@ -84,3 +84,10 @@ def test_what_a_method_needs_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> No
     assert code(Reconstruction("certain")) == "error_unknown"
     monkeypatch.setitem(sys.modules, "scipy", None)
     assert code(Reconstruction("linear")) == "extra_missing"
+
+
+def test_bits_that_are_proved_are_a_leak_though_they_are_the_fewer() -> None:
+    """Sixteen exact sums prove twelve of forty bits: fewer than guessing gets right, and none of them by chance."""
+    truth = np.arange(40) % 2 == 0
+    found = Reconstruction("certain", 16, 0.0, seed=3).run(lambda some: some[:, truth].sum(axis=1).astype(float), truth)
+    assert (found.rate.wins, found.rate.trials, found.leaks) == (12, 12, True)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
 
 from obverse.attack.neighbours import pairs
-from obverse.attack.trial import outputs, trial
+from obverse.attack.outputs import form_of
+from obverse.attack.trial import confidence_words, trial
 from obverse.core.errors import InvariantBroken, Refused
 
 
@@ -21,6 +25,11 @@ def test_the_worst_pair_is_found_and_measured_on_fresh_outputs() -> None:
     assert 0.4 < found.evidence.epsilon <= 1
     assert np.abs(np.subtract(*found.pair)).sum() == 4
     assert "not refuted" in found.sentence
+
+
+@pytest.mark.parametrize(("alpha", "words"), [(0.05, "0.95"), (0.05 / 14, "0.9964"), (1e-6, "0.999999"), (0.01, "0.99")])
+def test_a_confidence_is_rounded_down_to_what_tells_it_from_certainty(alpha: float, words: str) -> None:
+    assert confidence_words(alpha) == words
 
 
 def test_a_wrong_sensitivity_is_refuted() -> None:
@@ -45,8 +54,43 @@ def test_texts_and_lists_of_any_length_are_outputs() -> None:
 
     found = trial(keys, [(0, 1)], 4_000, claimed=1.0)
     assert found.refuted
-    assert outputs(["x", "y", "x"], 3)[0] == outputs(["x"], 1)[0]
-    assert outputs([True, False], 2).tolist() == [1, 0]
+    assert form_of([[True, False]]).array([True, False]).tolist() == [1, 0]
+
+
+ODD = {
+    "none": lambda noisy: None,
+    "a text": lambda noisy: "none",
+    "another length": lambda noisy: [noisy],
+    "infinity": lambda noisy: math.inf,
+    "a fraction": lambda noisy: noisy + 0.5,
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("share", [0.0005, 0.3])
+def test_an_output_that_is_no_number_tells_nothing_of_those_drawn_with_it(odd: str, share: float) -> None:
+    """Noise for epsilon 0.1; on one input an odd output with a chance that delta allows. False alarms: at most 1e-6 each."""
+    random = np.random.default_rng(7)
+
+    def draw(given: int, n: int) -> list[Any]:
+        noisy = given + random.geometric(0.095, n) - random.geometric(0.095, n)
+        plain = [[x, 1] if odd == "another length" else x for x in noisy.tolist()]
+        return [ODD[odd](x) if given and coin < share else y for x, y, coin in zip(noisy.tolist(), plain, random.random(n))]
+
+    assert not trial(draw, [(0, 1)], 8_000, claimed=0.1, delta=share, alpha=1e-6).refuted
+    assert trial(draw, [(0, 1), (0, 0)], 40_000, claimed=0.1, delta=0.0, alpha=1e-6).refuted is (share == 0.3)
+
+
+@pytest.mark.parametrize("first", [[1, 2], [1.5, 2.0], ["a", 1], [[1, 2], [3, 4]], [[1], [2, 3]], [None, 2**70]])
+def test_an_output_is_written_alike_in_whatever_company(first: list[Any]) -> None:
+    form = form_of([first])
+    several = [3, 3.5, 2**60 + 1, 2**70, -1, math.inf, math.nan, None, "a", "3", [1, 2], [1], True, np.int64(3), np.float32(2)]
+    alone = [form.array([one])[0].tolist() for one in several]
+    assert np.array_equal(form.array(several).tolist(), alone, equal_nan=True)
+    assert np.array_equal(form.array(several[:1] + several[4:5]).tolist(), [alone[0], alone[4]])
+    assert np.array_equal(form.array(several[1:4]).tolist(), alone[1:4])
+    if form.shape == ():
+        assert form.array(np.array([3, 7], dtype=np.uint8)).tolist()[0] == alone[0] == 3
 
 
 def test_how_far_it_has_come_is_told_and_ends_at_one() -> None:

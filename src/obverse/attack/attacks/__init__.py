@@ -3,6 +3,7 @@
 from obverse.attack.attacks.attribute import Attribute
 from obverse.attack.attacks.averaging import Averaging
 from obverse.attack.attacks.background import Background
+from obverse.attack.attacks.bypass import Bypass
 from obverse.attack.attacks.differencing import Differencing
 from obverse.attack.attacks.fuzzy_linkage import FuzzyLinkage
 from obverse.attack.attacks.homogeneity import Homogeneity
@@ -12,10 +13,11 @@ from obverse.attack.attacks.low_bits import LowBits
 from obverse.attack.attacks.membership import Membership
 from obverse.attack.attacks.reconstruction import Reconstruction
 from obverse.attack.attacks.sampling import Sampling
+from obverse.attack.attacks.timing import Timing
 from obverse.attack.attacks.tracker import Tracker
 
 ON_TABLES = (Linkage, FuzzyLinkage, Homogeneity, Background, Intersection, Sampling, Attribute)
-ON_ANSWERS = (Differencing, Averaging, Tracker, Reconstruction, Membership, LowBits)
+ON_ANSWERS = (Differencing, Averaging, Tracker, Reconstruction, Membership, LowBits, Timing, Bypass)
 ATTACKS = (*ON_TABLES, *ON_ANSWERS)
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "Attribute",
     "Averaging",
     "Background",
+    "Bypass",
     "Differencing",
     "FuzzyLinkage",
     "Homogeneity",
@@ -34,5 +37,6 @@ __all__ = [
     "ON_TABLES",
     "Reconstruction",
     "Sampling",
+    "Timing",
     "Tracker",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from obverse.attack.classes import coded, column
+from obverse.attack.classes import coded, column, held_at_most
 from obverse.attack.examples import patients, pick
 from obverse.attack.finding import Finding, Rate, judged, share
 from obverse.attack.matching import matched
@@ -73,6 +73,7 @@ def _guesses(released: Table, secrets: NDArray[np.int64], people: Table, on: Seq
 
     search = matched(released, people, on)
     width = int(secrets.max(initial=0)) + 1
+    held_at_most(max(len(search.released), len(search.people)), width)
     held = np.bincount(search.released.codes * width + secrets, minlength=len(search.released) * width)
     held = held.reshape(len(search.released), width)
     seen = np.zeros((len(search.people), width), dtype=np.int64)

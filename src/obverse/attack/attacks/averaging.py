@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from obverse.attack.finding import Finding, Rate, judged, share
+from obverse.attack.wordings import reworded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,11 +78,3 @@ def middle(answers: Sequence[float]) -> float:
     ordered = np.sort(np.asarray(answers, dtype=np.float64))
     cut = len(ordered) // 4
     return float(ordered[cut : len(ordered) - cut].mean())
-
-
-def reworded(question: str, again: int) -> str:
-    """The same question with a condition that always holds, different each time."""
-    if again == 0:
-        return question
-    joint = "AND" if " WHERE " in question.upper() else "WHERE"
-    return f"{question} {joint} {again} = {again}"

@@ -55,10 +55,12 @@ class Background:
             "mean_guess": float(most.sum() / trials) if trials else 0.0,
         }
         knowing = f"ruling out {', '.join(sorted(impossible))}" if impossible else f"ruling out {self.ruled_out} of the secrets"
+        quiet = f"By {knowing}, {secret} becomes certain for nobody whose class is known."
+        if everywhere <= few:
+            quiet = f"By {knowing}, one {secret} is left for anybody, with or without this table: there are so few."
         return judged(
             self.name, target, Rate(wins, trials), float(everywhere <= few), figures=figures,
-            leak=f"By {knowing}, {secret} becomes certain for {share(wins, trials)} rows.",
-            quiet=f"By {knowing}, {secret} becomes certain for nobody whose class is known.",
+            leak=f"By {knowing}, {secret} becomes certain for {share(wins, trials)} rows.", quiet=quiet,
         )  # fmt: skip
 
     @staticmethod

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from obverse.attack.classes import coded, column, rows
+from obverse.attack.classes import coded, column, held_at_most, rows
 from obverse.attack.examples import two_hospitals
 from obverse.attack.finding import Finding, Rate, judged, share
 from obverse.attack.matching import matched
@@ -90,6 +90,7 @@ def _allowed(released: Table, secrets: NDArray[np.int64], known: Table, on: Sequ
     import numpy as np
 
     search = matched(released, known, on)
+    held_at_most(max(len(search.released), len(search.people.codes)), width)
     held = np.zeros((len(search.released), width), dtype=bool)
     held[search.released.codes, secrets] = True
     allowed = np.zeros((len(search.people), width), dtype=bool)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from obverse.attack.classes import coded, column, rows
+from obverse.attack.classes import column, rows, same
 from obverse.attack.examples import people_list, pick
 from obverse.attack.finding import Finding, Rate, judged, share
 from obverse.attack.matching import matched
@@ -43,7 +43,7 @@ class Linkage:
     ) -> Finding:
         """`truth` names a column of both tables that tells who is who; `outsiders` are people who are surely not released."""
         if truth is None and outsiders is None:
-            fix = "name a column that tells who is who in both tables, or give people who are surely not in the release"
+            fix = "name a column of both tables that tells who is who (--truth), or people who are surely not in it (--control)"
             raise Refused("no_control", "without a control group a match may be a coincidence.", fix=fix)
         everybody = known if outsiders is None else _together(known, outsiders, on if truth is None else (*on, truth))
         search = matched(released, everybody, on)
@@ -63,10 +63,11 @@ class Linkage:
         told = f"{share(rate.wins, rate.trials)} known people are matched with one row of the release each"
         right = ", and rightly" if truth is not None else ""
         what = ", ".join(on)
+        apart = " No row fits anybody known: are these columns written alike in both tables?" if search.nobody else ""
         return judged(
             self.name, target, rate, control, figures=figures,
             leak=f"By {what}, {told}{right}; the release is not anonymous.",
-            quiet=f"By {what}, {told}{right}; that is no more than chance explains.",
+            quiet=f"By {what}, {told}{right}; that is no more than chance explains.{apart}",
         )  # fmt: skip
 
     @staticmethod
@@ -95,8 +96,7 @@ def _verified(links: NDArray[np.int64], released: Table, known: Table, truth: st
     """Right links among people who are in the release, and links of those who are not."""
     import numpy as np
 
-    both = coded(np.concatenate([column(known, truth), column(released, truth)])).codes
-    who, whose = both[: len(links)], both[len(links) :]
+    who, whose = same(column(known, truth), column(released, truth))
     inside = np.isin(who, whose)
     right = (links >= 0) & (whose[links] == who) if len(whose) else np.zeros(len(links), dtype=bool)
     rate = Rate(int(right[inside].sum()), int(inside.sum()))

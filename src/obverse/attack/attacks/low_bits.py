@@ -39,7 +39,7 @@ class LowBits:
         for side, is_present in ((present, True), (absent, False)):
             judged_ones = side[count : 2 * count]
             wins += int(((likelier[looks(judged_ones)] > 0) == is_present).sum())
-        allowed = math.exp(self.epsilon) / (1 + math.exp(self.epsilon))
+        allowed = 1 / (1 + math.exp(-self.epsilon))
         rate = Rate(wins, 2 * count)
         told = f"{share(wins, 2 * count)} answers are told apart by their last bits"
         bound = f"epsilon {self.epsilon:g} allows {100 * allowed:.3g} %"

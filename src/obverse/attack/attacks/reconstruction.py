@@ -30,7 +30,8 @@ class Reconstruction:
     A trial is a person; it is won if the bit is right. The control always says what most people have: whoever does not know
     whom the answers are about does no better. Methods: `least-squares` (thousands of people), `linear` (least absolute errors,
     a hundred or two), `exhaustive` (every candidate, up to 26), `certain` (an integer program that proves bits,
-    and guesses none that it cannot prove). The last two need the largest error of an answer.
+    and guesses none that it cannot prove: there a trial is a person of whom something is proved). The last two need the
+    largest error of an answer.
     """
 
     name: ClassVar[str] = "reconstruction"
@@ -52,11 +53,12 @@ class Reconstruction:
         nothing = np.zeros(people, dtype=bool)
         guess, guessed = self._decoded(subsets[given], answers[given]) if given.any() else (nothing, nothing)
         wins = int((guessed & (guess == truth)).sum())
-        usual = float(max(truth.mean(), 1 - truth.mean()))
+        usual = float(max(truth.mean(), 1 - truth.mean())) if people else 1.0
         figures = {"questions": count, "answered": int(given.sum()), "method": self.method, "guessed": int(guessed.sum())}
+        trials = int(guessed.sum()) if self.method == "certain" else people
         told = f"From {int(given.sum()):,} sums over random subsets the secrets of {share(wins, people)} people are recovered"
         return judged(
-            self.name, target, Rate(wins, people), usual, figures=figures,
+            self.name, target, Rate(wins, trials), usual, figures=figures,
             leak=f"{told}: too many answers are too accurate.", quiet=f"{told}: no more than by guessing what is usual.",
         )  # fmt: skip
 

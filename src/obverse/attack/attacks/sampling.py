@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from obverse.attack.classes import coded, column, rows
+from obverse.attack.classes import column, rows, same
 from obverse.attack.examples import masked, people_list, pick
 from obverse.attack.finding import Finding, Rate, judged, share
 from obverse.attack.matching import matched
@@ -43,8 +43,7 @@ class Sampling:
             for described, found in search.pairs():
                 lonely[described[by_class[found] == 1]] = True
             said = lonely[search.people.codes]
-            both = coded(np.concatenate([column(population, truth), column(sample, truth)])).codes
-            inside = np.isin(both[: len(said)], both[len(said) :])
+            inside = np.isin(*same(column(population, truth), column(sample, truth)))
             rate = Rate(int(said[inside].sum()), int(inside.sum()))
             control = Rate(int(said[~inside].sum()), int((~inside).sum()))
         part = rows(sample) / max(1, rows(population))

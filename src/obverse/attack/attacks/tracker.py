@@ -12,6 +12,8 @@ from obverse.attack.targets import Counting, Person
 if TYPE_CHECKING:
     import numpy as np
 
+NO_TRACKER = "No tracker is answered together with its opposite, so nothing was tried: name a condition that about half meet."
+
 
 @dataclass(frozen=True, slots=True)
 class Tracker:
@@ -43,7 +45,7 @@ class Tracker:
         return judged(
             self.name, target, Rate(wins, tried), usual, figures=figures,
             leak=f"{told}, the secret of {share(wins, tried)} follows from four counts that it does answer.",
-            quiet=f"{told}, nothing follows from the counts that it does answer.",
+            quiet=f"{told}, nothing follows from the counts that it does answer." if found is not None else NO_TRACKER,
         )  # fmt: skip
 
     @staticmethod

@@ -14,6 +14,7 @@ from obverse.core.errors import Refused
 
 SOLVER = "glucose4"
 CONFLICTS = 5_000  # between two looks at the clock
+WIDEST = 10_000  # sets beyond it take longer to write down than anybody waits; what hangs on them is undecided
 WIDE = 40  # sets from here on are encoded by networks, whose clauses grow more slowly
 
 
@@ -30,10 +31,12 @@ def audit_booleans(secrets: int, asked: Sequence[Sum], *, time_limit_s: float = 
     if not all(isinstance(one.answer, int) for one in asked):
         raise Refused("bad_sums", "auditing yes-or-no secrets needs whole sums.", fix="Give them, or audit real numbers.")
     deadline = time.monotonic() + time_limit_s
+    if wrong := [number for number, one in enumerate(asked) if one.answer and not one.of]:
+        raise inconsistent(wrong[:1])  # a sum over nobody is zero
     used = [one for one in asked if one.of]
     numbers = [number for number, one in enumerate(asked) if one.of]
     linear = combinations(secrets, used)
-    with closing(_Clauses(used)) as clauses:
+    with closing(_Clauses(used, deadline)) as clauses:
         values, undecided = _decided(secrets, clauses, set(linear), deadline, numbers)
         found = []
         for secret, value in sorted(values.items()):
@@ -78,14 +81,20 @@ class _Clauses:
     """The sums as clauses, twice: plain to decide with, and with a switch for each question to find certificates with."""
 
     asked: Sequence[Sum]
+    deadline: float
+    whole: bool = True  # whether all of them were written down in time
     _plain: Any = None
     _switched: Any = None
     _switches: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         self._plain = _solver()
-        for clause, _ in self._encoded():
+        self.whole = all(len(one.of) <= WIDEST for one in self.asked)
+        for clause, number in self._encoded() if self.whole else ():
             self._plain.add_clause(clause)
+            if time.monotonic() > self.deadline and number + 1 < len(self.asked):
+                self.whole = False
+                return
 
     def close(self) -> None:
         for solver in (self._plain, self._switched):
@@ -94,6 +103,8 @@ class _Clauses:
 
     def model(self, assumed: Sequence[int], deadline: float) -> list[bool] | Literal[False] | None:
         """Which secrets are 1 in an assignment; False if there is none, None if time is over."""
+        if not self.whole:
+            return None
         if _solved(self._plain, assumed, deadline) is None:
             return None
         literals = self._plain.get_model()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from obverse.attack.auditing.sums import Audited, Determined, Sum, checked
+from obverse.attack.auditing.sums import Audited, Determined, Sum, checked, inconsistent
 
 Row = dict[int, Fraction]  # sparse; no zeros
 
@@ -27,12 +27,7 @@ class Basis:
 
     def with_sum(self, of: Iterable[int], number: int) -> Basis:
         """The basis with one more question; this one stays as it is."""
-        row: Row = dict.fromkeys(of, Fraction(1))
-        made: Row = {number: Fraction(1)}
-        for lead in [place for place in row if place in self.rows]:
-            factor = -row[lead]
-            _add(row, self.rows[lead], factor)
-            _add(made, self.made_of[lead], factor)
+        row, made = self._reduced(of, number)
         if not row:
             return self
         lead = min(row)
@@ -47,6 +42,21 @@ class Basis:
                 _add(made_of[other], made, -its[lead])
         return Basis({**rows, lead: row}, {**made_of, lead: made})
 
+    def combination(self, of: Iterable[int], number: int) -> Row | None:
+        """The questions, with this one, that add up to nothing; None where it asks for something new."""
+        row, made = self._reduced(of, number)
+        return None if row else made
+
+    def _reduced(self, of: Iterable[int], number: int) -> tuple[Row, Row]:
+        """What is left of a sum without what the rows tell, and of which questions that is made."""
+        row: Row = dict.fromkeys(of, Fraction(1))
+        made: Row = {number: Fraction(1)}
+        for lead in [place for place in row if place in self.rows]:
+            factor = -row[lead]
+            _add(row, self.rows[lead], factor)
+            _add(made, self.made_of[lead], factor)
+        return row, made
+
     @property
     def determined(self) -> dict[int, Row]:
         """Each secret that follows, as a combination of questions."""
@@ -58,6 +68,9 @@ def audit_reals(secrets: int, asked: Sequence[Sum]) -> Audited:
     checked(secrets, asked)
     basis = Basis()
     for number, one in enumerate(asked):
+        same = basis.combination(one.of, number)
+        if same is not None and _value(asked, same):
+            raise inconsistent(sorted(same))
         basis = basis.with_sum(one.of, number)
     found = [
         Determined(secret, _value(asked, made), _needed(secret, asked, sorted(made)), "linear algebra")

@@ -101,6 +101,8 @@ class BooleanAuditor:
     def answered(self, of: Iterable[int], answer: int) -> None:
         """Databases with another answer are out."""
         there = self._worlds[:, sorted(of)].sum(axis=1) == answer
+        if not there.any():  # with no database left every question would seem harmless
+            raise Refused("inconsistent_sums", "no secrets have these answers.", fix="Check the sets and the sums.")
         self._worlds, self._chances = self._worlds[there], self._chances[there]
 
     def _tells(self, yes: NDArray[np.float64]) -> bool:

@@ -14,6 +14,7 @@ import pytest
 from obverse.attack.auditing import Sum, audit_booleans, audit_reals, booleans
 from obverse.attack.auditing.modular import combinations
 from obverse.core.errors import InvariantBroken, Refused
+from tests.effort import effort
 
 
 def asked(n: int, questions: int, size: int, seed: int) -> tuple[list[int], list[Sum]]:
@@ -131,3 +132,10 @@ def test_what_cannot_be_audited_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(Refused) as missing:
         audit_booleans(2, [Sum(frozenset((1,)), 1)])
     assert missing.value.code == "extra_missing"
+
+
+def test_a_set_too_wide_to_write_down_leaves_all_undecided_at_once() -> None:
+    with effort() as spent:
+        found = audit_booleans(30_000, [Sum(frozenset(range(30_000)), 15_000), Sum(frozenset((0, 1)), 1)], time_limit_s=1)
+    assert (found.determined, len(found.undecided)) == ((), 30_000)
+    assert spent.cpu_s < 5
