@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from obverse.catalog.model import Source
 from obverse.catalog.shape import suggestion
 from obverse.core.errors import Refused
-from obverse.engines.csv_source import header_of, private_csv, text
+from obverse.engines.csv_source import delimiter_of, private_csv, text
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-DELIMITERS = (",", ";", "\t", "|")
 
 
 class Dictionary(NamedTuple):
@@ -55,8 +53,7 @@ def source_of(path: Path, delimiter: str | None = None) -> Source:
     if path.suffix not in (".csv", ".tsv", ".txt", ".gz"):
         raise Refused("bad_source", "the table is neither CSV nor Parquet by its name.", place=str(path))
     if delimiter is None:
-        line = ",".join(header_of(Source("csv", path)))
-        delimiter = max(DELIMITERS, key=line.count)
+        delimiter = delimiter_of(path)
     return Source("csv", path, delimiter=delimiter)
 
 
@@ -82,7 +79,7 @@ class Workshop:
         try:
             return self._connection.execute(sql)
         except self._fault:
-            why = "it is not a well-formed table: a record of another length, an open quote, or not UTF-8."
+            why = "it is not well formed: a record of another length, two columns of one name, an open quote, or not UTF-8."
             raise Refused("source_unreadable", "the table cannot be read.", place=str(self.source.path), why=why) from None
 
     def known(self, names: Sequence[str]) -> None:
@@ -153,6 +150,11 @@ class Workshop:
         found = self._run("SELECT n::BIGINT AS n, p::BIGINT AS p FROM collapsed").fetchnumpy()
         return np.asarray(found["n"], dtype=np.int64), np.asarray(found["p"], dtype=np.int64)
 
+    def alone(self) -> int:
+        """Prepared rows that no other is like."""
+        ((found,),) = self._run("SELECT count(*) FROM (FROM prepared GROUP BY ALL HAVING count(*) = 1)").fetchall()
+        return int(found)
+
     def write_prepared(self, path: Path) -> int:
         """The prepared rows as they are, in the order of their values."""
         return self._copy("SELECT * FROM prepared", path)
@@ -188,7 +190,7 @@ class Workshop:
 
 def _relation(source: Source) -> str:
     path = text(str(source.path))
-    return private_csv(source, path) if source.kind == "csv" else f"read_parquet({path})"
+    return private_csv(source, path) if source.kind == "csv" else f"read_parquet({path}, can_have_nan = true)"
 
 
 def _name(column: str) -> str:

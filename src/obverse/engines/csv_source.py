@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import IO
 
 from obverse.catalog.model import Source
 from obverse.core.errors import CatalogError
+from obverse.core.types import Type
 
 LINE_MAX = 2**26
 FIELD_MAX = 2**27
+DELIMITERS = (",", ";", "\t", "|")
+VALUE = re.compile(r"\s*[-+]?(\d+([.,]\d+)?|\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})\s*")
+UNREAD = "\ufffd"  # what stands for bytes that are no UTF-8
+_DAY, _NUMBER = r"\d{4}-\d{1,2}-\d{1,2}", r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
+WRITTEN = {
+    Type.DATE: re.compile(_DAY),
+    Type.TIMESTAMP: re.compile(rf"{_DAY}([ T]\d{{1,2}}:\d{{2}}.*)?"),
+    Type.INTEGER: re.compile(_NUMBER),
+    Type.DOUBLE: re.compile(_NUMBER),
+}
 
 
 def header_of(source: Source) -> list[str]:
@@ -19,9 +34,50 @@ def header_of(source: Source) -> list[str]:
         with _opened(source, errors="replace") as file:  # what stands further on is not looked at here
             first = next(csv.reader(file, delimiter=source.delimiter), [])
     except (OSError, EOFError, csv.Error):
+        first = [UNREAD]
+    if any(UNREAD in name for name in first):
         message = "the header line of this CSV file cannot be read"
-        raise CatalogError("source_unreadable", message, place=str(source.path), fix="Save it as UTF-8 text.") from None
+        raise CatalogError("source_unreadable", message, place=str(source.path), fix="Save it as UTF-8 text.")
     return first if source.header else [f"column{i}" for i in range(len(first))]
+
+
+def delimiter_of(path: Path) -> str:
+    """The sign that the first line has most of, and a comma where it has none of them: what stands in rows decides nothing."""
+    line = ",".join(header_of(Source("csv", path)))
+    return max(DELIMITERS, key=line.count)
+
+
+def unnamed(source: Source) -> str:
+    """Why the first line cannot name the columns, or nothing; never a word of what it holds."""
+    names = header_of(source)
+    if not any(name.strip() for name in names):
+        return "it is empty, or its first line is"
+    if len({name.lower() for name in names}) < len(names):
+        return "two of its columns have one name"
+    if source.header and any(VALUE.fullmatch(name) and not _counted(name, len(names)) for name in names):
+        return "its first line looks like a row, not like names of columns"
+    return ""
+
+
+def _counted(name: str, columns: int) -> bool:
+    """Whether a number names a column: its place, or a year."""
+    return name.isdecimal() and (int(name) <= columns or 1900 <= int(name) <= 2100)
+
+
+def oddly_written(source: Source, kinds: Mapping[str, Type]) -> tuple[str, ...]:
+    """Of these columns those in which a value is not written as its type is read, so that it would count as NULL.
+
+    Looks at values: for the curator alone, who asks for it.
+    """
+    names, found = header_of(source), set[str]()
+    watched = [(place, name, WRITTEN[kinds[name]]) for place, name in enumerate(names) if kinds.get(name) in WRITTEN]
+    with suppress(OSError, EOFError, csv.Error), _opened(source, errors="replace") as file:  # `records` tells of these
+        lines = csv.reader(file, delimiter=source.delimiter)
+        if source.header:
+            next(lines, None)
+        for line in lines if watched else ():
+            found.update(n for i, n, form in watched if i < len(line) and line[i] and not form.fullmatch(line[i].strip()))
+    return tuple(name for name in names if name in found)
 
 
 def records(source: Source) -> int | None:

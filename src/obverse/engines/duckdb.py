@@ -33,11 +33,15 @@ class DuckDBEngine:
         import duckdb
 
         self._duckdb: duckdb_module = duckdb
-        self._connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"})
+        own = {name: catalog.engine[name] for name in ("memory_limit", "threads") if name in catalog.engine}
+        if own:
+            own["temp_directory"] = ""  # what does not fit is not written to disk
+        self._longest_s = float(catalog.engine.get("limit_s", "inf"))
+        self._connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false", **own})
         self._objects = dict(objects or {})
         self._schemas: dict[str, Schema] = {}
-        self._sources = {table.name: table.source for table in catalog.tables.values()}
-        for table in catalog.tables.values():
+        self._sources = {table.name: table.source for table in catalog.held}
+        for table in catalog.held:
             self._declare(table)
         self._lock(catalog)
 
@@ -47,7 +51,7 @@ class DuckDBEngine:
     def run(self, sql: str, *, timeout_s: float) -> Exact[Columns]:
         """Exact integers. Whatever goes wrong gives one constant text: an engine's own message may carry a value."""
         with self._unchanged():
-            found = self._fetch(sql, timeout_s)
+            found = self._fetch(sql, min(timeout_s, self._longest_s))
         import numpy as np
 
         columns = {}
@@ -72,10 +76,10 @@ class DuckDBEngine:
 
         with self._unchanged():
             try:
-                for rows in in_time(some, cursor.interrupt, timeout_s):
+                for rows in in_time(some, cursor.interrupt, min(timeout_s, self._longest_s)):
                     yield Exact(columns_of([column[0] for column in cursor.description or ()], rows))
-            except (self._duckdb.Error, RuntimeError, MemoryError, TimeoutError):
-                raise failure() from None
+            except (self._duckdb.Error, RuntimeError, MemoryError, TimeoutError) as error:
+                raise failure(error, self._duckdb.OutOfMemoryException) from None
             finally:
                 cursor.close()
 
@@ -84,8 +88,8 @@ class DuckDBEngine:
         try:
             fetched: dict[str, Any] = stoppable(lambda: cursor.execute(sql).fetchnumpy(), cursor.interrupt, timeout_s)
             return fetched
-        except (self._duckdb.Error, RuntimeError, MemoryError):
-            raise failure() from None
+        except (self._duckdb.Error, RuntimeError, MemoryError) as error:
+            raise failure(error, self._duckdb.OutOfMemoryException) from None
         finally:
             cursor.close()
 
@@ -95,7 +99,7 @@ class DuckDBEngine:
     def run_public(self, sql: str, *, timeout_s: float) -> PublicRows:
         cursor = self._connection.cursor()
         try:
-            rows = stoppable(lambda: cursor.execute(sql).fetchall(), cursor.interrupt, timeout_s)
+            rows = stoppable(lambda: cursor.execute(sql).fetchall(), cursor.interrupt, min(timeout_s, self._longest_s))
             names = tuple(d[0] for d in cursor.description or ())
             return PublicRows(names, tuple(rows))
         except self._duckdb.Error:
@@ -166,7 +170,7 @@ class DuckDBEngine:
             )
         path = text(str(source.path))
         if source.kind == "parquet":
-            return f"read_parquet({path})"
+            return f"read_parquet({path}, can_have_nan = true)"
         if source.kind == "csv":
             return public_csv(source, path) if table.public else private_csv(source, path)
         alias = quoted(f"file of {table.name}")
@@ -175,7 +179,7 @@ class DuckDBEngine:
 
     def _lock(self, catalog: Catalog) -> None:
         """From here on only the declared files can be read, and nothing can be set."""
-        paths = [str(t.source.path) for t in catalog.tables.values() if t.source.path is not None]
+        paths = [str(t.source.path) for t in catalog.held if t.source.path is not None]
         listed = ", ".join(text(p) for p in paths)
         for statement in (
             "SET GLOBAL TimeZone = 'UTC'",  # otherwise a time with a zone is read by the clock of the machine
@@ -199,8 +203,11 @@ def key_values(values: Any) -> Any:
 
 
 def unreadable(table: Table) -> CatalogError:
+    csv = "check `source`: UTF-8 text that begins with a line of names, no two of them the same."
     return CatalogError(
-        "source_unreadable", f"the source of table {table.name} cannot be read as {table.source.kind}.", fix="check `source`."
+        "source_unreadable",
+        f"the source of table {table.name} cannot be read as {table.source.kind}.",
+        fix=csv if table.source.kind == "csv" else "check `source`.",
     )
 
 

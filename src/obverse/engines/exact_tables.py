@@ -7,14 +7,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from obverse.catalog.model import Source
 from obverse.core.errors import Refused
+from obverse.engines.csv_source import delimiter_of, private_csv, text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 def read_table(path: Path) -> dict[str, NDArray[Any]]:
-    """The columns as texts, as they are written; an empty field is None."""
+    """The columns as texts, as they are written; an empty field is None. The first line tells the delimiter."""
     import duckdb
     import numpy as np
 
@@ -24,16 +26,21 @@ def read_table(path: Path) -> dict[str, NDArray[Any]]:
             found = connection.execute(f"SELECT COLUMNS(*)::VARCHAR FROM {source}").fetchnumpy()
         except duckdb.Error:
             raise _unreadable(path) from None
-    return {name: np.ma.filled(values.astype(object), None) for name, values in found.items()}
+    told = {}
+    for name, values in found.items():
+        told[name] = np.ma.getdata(values).astype(object)
+        told[name][np.ma.getmaskarray(values)] = None
+    return told
 
 
-def write_table(columns: Mapping[str, NDArray[Any]], path: Path) -> None:
-    """Texts as Parquet; None is missing."""
+def write_table(columns: Mapping[str, NDArray[Any]], path: Path, types: Mapping[str, str] | None = None) -> None:
+    """Texts as Parquet, or what they are by DuckDB's types; None is missing."""
     import duckdb
 
     with duckdb.connect(":memory:") as connection:
         connection.register("handed", dict(columns))
-        read = ", ".join(f"{quoted(name)}::VARCHAR AS {quoted(name)}" for name in columns)
+        kinds = types or {}
+        read = ", ".join(f"{quoted(c)}::VARCHAR::{kinds.get(c, 'VARCHAR')} AS {quoted(c)}" for c in columns)
         place = str(path).replace("'", "''")
         try:
             connection.execute(f"COPY (SELECT {read} FROM handed) TO '{place}' (FORMAT parquet)")
@@ -83,11 +90,16 @@ def quoted(name: str) -> str:
 
 def _source(path: Path, *, all_text: bool) -> str:
     if not path.is_file():
-        raise Refused("source_missing", f"there is no file {path}.")
-    text = "'" + str(path).replace("'", "''") + "'"
+        fix = "Check the name; a table of a project needs -p PROJECT."
+        raise Refused("source_missing", f"there is no file {path}.", fix=fix)
+    place = text(str(path))
     if path.suffix == ".parquet":
-        return f"read_parquet({text})"
-    return f"read_csv({text}, header = true, all_varchar = {str(all_text).lower()})"
+        return f"read_parquet({place}, can_have_nan = true)"
+    source = Source("csv", path, delimiter=delimiter_of(path))
+    if all_text:
+        return private_csv(source, place)
+    as_written = "quote = '\"', escape = '\"', comment = '', strict_mode = true, sample_size = -1"
+    return f"read_csv({place}, header = true, delim = {text(source.delimiter)}, {as_written})"
 
 
 def _unreadable(path: Path) -> Refused:

@@ -37,6 +37,16 @@ COUNTERS = """
 SELECT pg_relation_filenode(%(t)s::oid::regclass), pg_stat_get_tuples_inserted(%(t)s), pg_stat_get_tuples_updated(%(t)s),
 pg_stat_get_tuples_deleted(%(t)s)
 """
+AMONG = """
+WITH RECURSIVE below(oid) AS (
+SELECT %(t)s::oid UNION SELECT step.oid FROM below JOIN (
+SELECT r.ev_class AS one, d.refobjid AS oid FROM pg_rewrite r JOIN pg_depend d ON d.objid = r.oid
+WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass
+UNION ALL SELECT inhparent, inhrelid FROM pg_inherits) AS step ON step.one = below.oid
+), above(oid) AS (
+SELECT oid FROM below UNION SELECT i.inhparent FROM above JOIN pg_inherits i ON i.inhrelid = above.oid
+) SELECT oid::bigint FROM above ORDER BY oid
+"""
 
 
 class PostgresEngine:
@@ -69,8 +79,8 @@ class PostgresEngine:
         try:
             with self._lock, self._reading(timeout_s) as cursor:
                 return Exact(columns_of(cursor, sql))
-        except (self._psycopg.Error, CatalogError, MemoryError, OSError):
-            raise failure() from None
+        except (self._psycopg.Error, CatalogError, MemoryError, OSError) as error:
+            raise failure(error) from None
 
     def batches(self, sql: str, *, timeout_s: float) -> Batches:
         """As `run`, in one statement whose rows are read as the server sends them."""
@@ -78,8 +88,8 @@ class PostgresEngine:
             with self._lock, self._reading(timeout_s) as cursor:
                 for columns in batches_of(cursor, sql):
                     yield Exact(columns)
-        except (self._psycopg.Error, CatalogError, MemoryError, OSError):
-            raise failure() from None
+        except (self._psycopg.Error, CatalogError, MemoryError, OSError) as error:
+            raise failure(error) from None
 
     def run_public(self, sql: str, *, timeout_s: float) -> PublicRows:
         try:
@@ -99,13 +109,16 @@ class PostgresEngine:
         except (self._psycopg.Error, MemoryError, OSError):
             return False
 
-    def known_by(self, table: str) -> tuple[str, str]:
-        """What tells the table from every other, on whatever server; and what changes when its rows do, or may have."""
+    def known_by(self, table: str) -> tuple[str, ...]:
+        """What tells the table from every other, on whatever server; what changes when its rows do, or may have; and the
+        tables that a view reads, or that a partition belongs to or has."""
         with self._lock, self._reading(PROBE_S) as cursor:
             oid = self._tables[table][0]
             server, database = cursor.execute(PLACE).fetchone() or ("", "")
             counted = cursor.execute(COUNTERS, {"t": oid}).fetchone()
-            return f"postgres:{server}/{database}/{oid}", repr(counted)
+            among = [other for (other,) in cursor.execute(AMONG, {"t": oid}).fetchall() if other != oid]
+            place, *others = (f"postgres:{server}/{database}/{one}" for one in (oid, *among))
+            return place, repr(counted), *others
 
     def powers(self) -> tuple[str, ...]:
         """What the role may do beyond reading the declared tables, in words for the curator."""

@@ -58,8 +58,8 @@ class SparkEngine:
         with self._unchanged():
             try:
                 found = self._fetch(sql, timeout_s)
-            except Exception:
-                raise failure() from None
+            except Exception as error:
+                raise failure(error) from None
         return Exact(columns_of(found))
 
     def batches(self, sql: str, *, timeout_s: float) -> Batches:
@@ -79,8 +79,8 @@ class SparkEngine:
                     yield Exact(columns_of(table))
             except InvariantBroken:
                 raise
-            except Exception:
-                raise failure() from None
+            except Exception as error:
+                raise failure(error) from None
             finally:
                 with suppress(Exception):  # nothing is left to stop where the server is gone
                     stop(self._session, name)

@@ -5,6 +5,7 @@ from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.mechanisms.exponential import Exponential
 from obverse.mechanisms.key_threshold import KeyThreshold
+from obverse.mechanisms.ladder import Ladder
 from obverse.mechanisms.permute_and_flip import PermuteAndFlip
 from obverse.mechanisms.randomized_response import RandomizedResponse
 from obverse.mechanisms.sparse_vector import SparseVector
@@ -17,6 +18,7 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     RandomizedResponse,
     KeyThreshold,
     SparseVector,
+    Ladder,
 )
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "Example",
     "Exponential",
     "KeyThreshold",
+    "Ladder",
     "Mechanism",
     "PermuteAndFlip",
     "RandomizedResponse",

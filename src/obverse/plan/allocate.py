@@ -18,8 +18,10 @@ from obverse.mechanisms.exponential import Exponential
 from obverse.mechanisms.key_threshold import DELTA_MIN, KeyThreshold
 from obverse.mechanisms.sparse_vector import SparseVector
 from obverse.plan.annotate import AnnotatedPlan
+from obverse.plan.course import Course
 from obverse.plan.measure import Measure
 from obverse.plan.rules.stack import independent
+from obverse.plan.strategy import Strategy
 
 LEVEL = 0.95
 SCALE_MAX = Fraction(2) ** 46  # in released integers: what the samplers take without overflow
@@ -42,6 +44,8 @@ class CostedPlan:
     threshold: KeyThreshold | None = None
     bias: str = ""  # what is to be said of its error apart from noise, in words
     series: SparseVector | None = None  # goes through the cells and names some, instead of noise for each
+    strategy: Strategy | None = None  # maps of the counts, each with a mechanism of its own, instead of the counts
+    course: Course | None = None  # steps that follow from each other, within the loss, instead of mechanisms
 
     @property
     def measures(self) -> tuple[Measure, ...]:

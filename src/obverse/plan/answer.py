@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -14,11 +12,10 @@ from obverse.core.claim import Claim
 from obverse.core.errors import Refused
 from obverse.core.types import Type, Value
 from obverse.plan import shown
+from obverse.plan.cells import DATED, Bar, End, plain, plain_bars, typed_bars, typed_rows
 
 VERSION = 1
 Row = tuple[Value, ...]
-End = float | int | dt.date
-Bar = tuple[End, End] | None
 
 
 class ColumnInfo(NamedTuple):
@@ -44,6 +41,13 @@ class Remaining(NamedTuple):
     share: float
     epsilon: str | None
     like_this: int | None
+
+    @property
+    def more(self) -> str:
+        """How many more such questions fit, in words; nothing where that is not known."""
+        if self.like_this is None:
+            return ""
+        return f"about {self.like_this:,} more like this" if self.like_this else "not enough for another like this"
 
 
 class Series(NamedTuple):
@@ -109,9 +113,7 @@ class Answer:
             "version": VERSION,
             "columns": [{"name": c.name, "type": c.type.value, "role": c.role} for c in self.columns],
             "rows": self._plain_rows(),
-            "intervals": [[None if bar is None else [_plain(end) for end in bar] for bar in row] for row in self.intervals]
-            if self._dated
-            else self.intervals,
+            "intervals": plain_bars(self.intervals) if self._dated else self.intervals,
             "level": self.level,
             "claim": self.claim.as_json(),
             "price": self.price._asdict(),
@@ -120,12 +122,12 @@ class Answer:
 
     @property
     def _dated(self) -> bool:
-        return any(c.type in (Type.DATE, Type.TIMESTAMP) for c in self.columns)
+        return any(c.type in DATED for c in self.columns)
 
     def _plain_rows(self) -> Any:
         """Rows as JSON knows them; private ones without dates are so already, and may be a million."""
         if self._dated or self.price.epsilon == "0":
-            return [[_plain(v) for v in row] for row in self.rows]
+            return [[plain(v) for v in row] for row in self.rows]
         return self.rows
 
     def to_bytes(self) -> bytes:
@@ -139,11 +141,8 @@ class Answer:
     def from_bytes(cls, stored: bytes, remaining: Remaining) -> Answer:
         fields = orjson.loads(stored)
         columns = tuple(ColumnInfo(c["name"], Type(c["type"]), c["role"]) for c in fields["columns"])
-        rows: tuple[Row, ...] = tuple(map(tuple, fields["rows"]))
-        bars: tuple[tuple[Bar, ...], ...] = tuple(tuple(b and (b[0], b[1]) for b in row) for row in fields["intervals"])
-        if any(c.type in (Type.DATE, Type.TIMESTAMP) for c in columns):
-            rows = tuple(tuple(_typed(v, c.type) for v, c in zip(row, columns)) for row in rows)
-            bars = tuple(tuple(_bar(b, c.type) for b, c in zip(row, columns)) for row in bars)
+        types = [c.type for c in columns]
+        rows, bars = typed_rows(fields["rows"], types), typed_bars(fields["intervals"], types)
         price = Price(**fields["price"])
         return cls(columns, rows, bars, fields["level"], Claim.from_json(fields["claim"]), price, remaining, fields["plan"])
 
@@ -172,34 +171,14 @@ class Answer:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
+    def __str__(self) -> str:
+        return shown.text(self)
+
     def _repr_html_(self) -> str:
         return shown.html(self)
 
 
-def _plain(value: Value) -> Any:
-    """As JSON knows it: no infinity and no integer beyond 64 bits, which public tables alone can give."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, int) and not -(2**63) <= value < 2**64:
-        return float(value)
-    return value.isoformat() if isinstance(value, dt.date) else value
-
-
-def _bar(bar: Any, kind: Type) -> Bar:
-    """An interval's ends: dates are read as dates, numbers stay as they were written."""
-    if bar is None:
-        return None
-    low, high = ((_typed(end, kind) if kind in (Type.DATE, Type.TIMESTAMP) else end) for end in bar)
-    assert isinstance(low, (int, float, dt.date))
-    assert isinstance(high, (int, float, dt.date))
-    return low, high
-
-
-def _typed(value: Any, kind: Type) -> Value:
-    if value is None:
-        return None
-    if kind is Type.DATE:
-        return dt.date.fromisoformat(value)
-    if kind is Type.TIMESTAMP:
-        return dt.datetime.fromisoformat(value)
-    return float(value) if kind is Type.DOUBLE else value
+def is_one_answer(stored: bytes) -> bool:
+    """Whether stored bytes are the answer to one question; a batch is a list of them, and a release has blocks."""
+    fields = orjson.loads(stored)
+    return isinstance(fields, dict) and "columns" in fields

@@ -6,20 +6,22 @@ from obverse.catalog.model import Catalog
 from obverse.plan.dialects import DIALECTS
 from obverse.plan.keyed import Keyed
 from obverse.plan.nodes import Aggregate, Shape
+from obverse.plan.overlay import NOTHING, Overlay
 from obverse.plan.parts import Parts, long_form
 from obverse.plan.rows import Rows
 from obverse.plan.sources import Sources
 from obverse.plan.sums import Sums
 
 
-def emit(root: Aggregate, catalog: Catalog, dialect: str, key: str = "") -> str:
+def emit(root: Aggregate, catalog: Catalog, dialect: str, key: str = "", overlay: Overlay = NOTHING) -> str:
     """The SQL text of the whole plan: one row per non-empty cell, its index `k` and one integer per measure.
 
     Sums of discovered keys alone: a row per key. Where keys are discovered beside others or measures are more than sums,
     the long form: a row per part, key, cell and leaf.
-    `key` is drawn for each question: it chooses among rows and values of a unit that has more than its cap.
+    `key` is drawn for each question: it chooses among rows and values of a unit that has more than its cap. `overlay`: who is
+    left out, and what is put right.
     """
-    rows = Rows(root, Sources(catalog, DIALECTS[dialect], key), DIALECTS[dialect])
+    rows = Rows(root, Sources(catalog, DIALECTS[dialect], key, overlay), DIALECTS[dialect])
     if root.keyed:
         return Keyed(Parts(rows, key)).text()
     if long_form(root):

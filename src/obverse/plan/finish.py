@@ -18,7 +18,8 @@ from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.plan.aggregates import BY_NAME
 from obverse.plan.aggregates.base import Estimate, Noisy, Served
 from obverse.plan.allocate import CostedPlan
-from obverse.plan.answer import Bar, ColumnInfo, Row
+from obverse.plan.answer import ColumnInfo, Row
+from obverse.plan.cells import Bar
 from obverse.plan.expressions import Expr, from_number, refs
 from obverse.plan.intervals import Noise
 from obverse.plan.keys import empty, key_columns, typed
@@ -39,10 +40,13 @@ class Finished:
     columns: tuple[ColumnInfo, ...]
     rows: tuple[Row, ...]
     intervals: tuple[tuple[Bar, ...], ...]
+    blocks: tuple[NDArray[np.int64], ...] = ()  # a strategy's entries, which have no rows
 
 
 def finish(released: Released, costed: CostedPlan) -> Finished:
     """Post-processing alone: a function of released integers and public figures."""
+    if costed.strategy is not None or costed.course is not None:
+        return Finished((), (), (), released.blocks)
     with collector_paused():
         return _finish(released, costed)
 

@@ -78,6 +78,8 @@ def _discovered(values: NDArray[Any], key: Key, cells: int) -> Column:
     filler: Any = FILLERS.get(kind)
     null = np.equal(values, nothing).astype(bool)
     filled = np.where(null, filler, values).astype(dtype_of(kind))
+    if kind is Type.DOUBLE:  # a product of large numbers, or a text that says so, may be no finite number
+        null = null | ~np.isfinite(filled)
     return Column(np.repeat(filled, cells), np.repeat(null, cells))
 
 

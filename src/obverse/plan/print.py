@@ -9,12 +9,13 @@ from obverse.core.bounds import Categories, Interval
 from obverse.core.errors import Refused
 from obverse.core.types import Type, days, micros
 from obverse.plan.dialects.base import Dialect
-from obverse.plan.expressions import Call, Expr, Literal, Ref, from_number
+from obverse.plan.expressions import Call, ColumnFacts, Expr, Literal, Ref, from_number
 from obverse.plan.functions import BY_NAME, PASS_NULLS
 from obverse.plan.functions.base import always_null
 from obverse.plan.measure import Grid, Term, bounded, place_of
 
 TEXT_MAX = 200_000
+TEXT_BYTES_MAX = 65_536  # of a text in a row; a longer one is read as NULL
 FEW = 8  # texts that are compared one by one; more are looked up
 FIRST_DAY, LAST_DAY = "0001-01-01", "9999-12-31"
 
@@ -74,12 +75,26 @@ def _unbounded(column: Column, raw: str, d: Dialect) -> str:
             raw = f"(CASE WHEN {raw} BETWEEN {word} '{FIRST_DAY}' AND {word} '{last}' THEN {raw} END)"
             default = f"{word} '1970-01-01'"
         case Type.TEXT:
+            raw = f"(CASE WHEN {d.bytes_of(raw)} <= {TEXT_BYTES_MAX} THEN {raw} END)"  # so that no row costs more than others
             default = "''"
         case Type.BOOLEAN:
             default = "FALSE"
         case Type.INTEGER:
             default = "0"
     return raw if column.nullable else f"COALESCE({raw}, {default})"
+
+
+def cut(value: str, facts: ColumnFacts, d: Dialect) -> str:
+    """The value where it lies within its bounds, else NULL: so that an engine may compute on rows that a filter leaves out."""
+    match facts.bounds:
+        case Interval(lo, hi):
+            low, high = (d.literal(from_number(end, facts.type), facts.type) for end in (lo, hi))
+            return f"(CASE WHEN {value} BETWEEN {low} AND {high} THEN {value} END)"
+        case Categories(values) if values:
+            members = ", ".join(d.literal(v, facts.type) for v in values)
+            return f"(CASE WHEN {value} IN ({members}) THEN {value} END)"
+        case _:
+            return value
 
 
 def term(term: Term, value: str | None, d: Dialect, *, is_raw: bool) -> str:
@@ -152,9 +167,7 @@ def _place(term: Term, value: str, d: Dialect) -> str:
             number = value
         case _:
             scaled = value if kind is Type.DOUBLE else d.cast(value, Type.DOUBLE)
-            factor, divisor = float(leaves.step.denominator), float(leaves.step.numerator)
-            scaled += f" * {d.literal(factor, Type.DOUBLE)}" if factor != 1.0 else ""
-            scaled += f" / {d.literal(divisor, Type.DOUBLE)}" if divisor != 1.0 else ""
+            scaled = d.in_steps(scaled, float(leaves.step.denominator), float(leaves.step.numerator))
             last = leaves.first + (leaves.count << leaves.shift)
             number = d.round_to_integer(scaled, small=max(abs(leaves.first), abs(last)) < 2**31 - 1)
     number = f"({number} - CAST({leaves.first} AS BIGINT))" if leaves.first else number
@@ -167,9 +180,7 @@ def _on_grid(grid: Grid, value: str, d: Dialect, *, whole: bool, finite: bool, s
     if whole and grid.factor == grid.divisor == 1.0:
         inside = value
     else:
-        scaled = value if not whole else d.cast(value, Type.DOUBLE)
-        scaled += f" * {d.literal(grid.factor, Type.DOUBLE)}" if grid.factor != 1.0 else ""
-        scaled += f" / {d.literal(grid.divisor, Type.DOUBLE)}" if grid.divisor != 1.0 else ""
+        scaled = d.in_steps(value if not whole else d.cast(value, Type.DOUBLE), grid.factor, grid.divisor)
         inside = d.round_to_integer(scaled, small=max(abs(grid.first), abs(grid.last)) < 2**31 - 1)
     return _clamping(value, [low, high], [str(grid.first), str(grid.last)], inside, d, finite=finite, sure=sure)
 
@@ -182,7 +193,7 @@ def _clamping(value: str, ends: list[str], at_ends: list[str], inside: str, d: D
     check = f"{d.is_finite(value)} AND " if finite else ""
     below, above = (f"{check}{value} {sign} {end} THEN {at}" for sign, end, at in zip("<>", ends, at_ends))
     outside = f"CASE WHEN {above} ELSE {at_ends[0]} END" if sure else f"CASE WHEN {below} WHEN {above} END"
-    return f"CASE WHEN {value} >= {ends[0]} AND {value} <= {ends[1]} THEN {inside} ELSE {outside} END"
+    return f"CASE WHEN {value} BETWEEN {ends[0]} AND {ends[1]} THEN {inside} ELSE {outside} END"
 
 
 def key_number(value: object) -> int:

@@ -12,8 +12,12 @@ from obverse.core.rng import Rng
 from obverse.core.secret import Exact
 from obverse.mechanisms.base import Additive
 from obverse.plan.allocate import CostedPlan, Noise
+from obverse.plan.course import Chosen, Course, Step, Taken, walk
+from obverse.plan.graph_plan import GraphPlan, released_parts
 from obverse.plan.key_order import value_order
 from obverse.plan.places import Leaves, asked_of, released_places
+from obverse.plan.strategy import Strategy
+from obverse.plan.weigh import ground_of, priced_at
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +37,7 @@ class Released:
     places: dict[int, Places]  # by aggregate
     keys: tuple[NDArray[np.object_], ...] = ()  # values of the released keys, each standing for all public cells
     named: Integers | None = None  # cells that a series names
+    blocks: tuple[Integers, ...] = ()  # entries of a strategy, or what each step of a course released
 
 
 def randomize(exact: Exact[Columns], costed: CostedPlan, rng: Rng) -> Released:
@@ -45,7 +50,41 @@ def randomize(exact: Exact[Columns], costed: CostedPlan, rng: Rng) -> Released:
     Assumes: cell indices lie within the plan's cells, each at most once (checked).
     """
     columns = exact.reveal()
+    if costed.strategy is not None:
+        return _measured(columns, costed, costed.strategy, rng)
+    if costed.course is not None:
+        return _walked(columns, costed, costed.course, rng)
     return _long(columns, costed, rng) if "part" in columns else _plain(columns, costed, rng)
+
+
+def _measured(columns: Columns, costed: CostedPlan, strategy: Strategy, rng: Rng) -> Released:
+    """A strategy's entries: exact maps of the counts, each block with its own noise."""
+    limited = costed.annotated.limited
+    counts = _counts(columns, costed)
+    exact = strategy.apply(limited.root.public, counts)
+    noisy = tuple(_additive(mechanism).sample(entries, rng) for mechanism, entries in zip(costed.mechanisms, exact))
+    return Released(limited.setting.cells, {}, {}, blocks=noisy)
+
+
+def _counts(columns: Columns, costed: CostedPlan) -> Integers:
+    """The exact counts of all public cells."""
+    counts = _dense(columns["k"], columns["m" if "part" in columns else "m0"], costed.annotated.limited.setting.cells)
+    invariant(len(counts) == 0 or int(counts.min()) >= 0, "counts are not negative")
+    return counts
+
+
+def _walked(columns: Columns, costed: CostedPlan, course: Course, rng: Rng) -> Released:
+    """A course's steps, each with its own noise; the course is shown what they released and nothing else."""
+    counts, ground = _counts(columns, costed), ground_of(costed)
+
+    def release(step: Step) -> Taken:
+        if isinstance(step, Chosen):
+            return (step.mechanism.sample(step.kernel.scores(ground.cells, counts), rng),)
+        exact = step.strategy.apply(ground.cells, counts)
+        return tuple(mechanism.sample(entries, rng) for mechanism, entries in zip(step.mechanisms, exact))
+
+    found = walk(course, ground, priced_at(costed), release)
+    return Released(len(counts), {}, {}, blocks=tuple(values for taken in found.taken for values in taken))
 
 
 def _plain(columns: Columns, costed: CostedPlan, rng: Rng) -> Released:
@@ -102,6 +141,11 @@ def _long(columns: Columns, costed: CostedPlan, rng: Rng) -> Released:
             leaves = Leaves(place[mine], columns["leaf"][mine], columns["m"][mine])
             found |= released_places(leaves, cells, measure, mechanism, asked_of(costed, i), rng)
     return Released(cells, sums, found, keys)
+
+
+def randomize_graph(exact: Exact[Columns], plan: GraphPlan, rng: Rng) -> tuple[Integers, ...]:
+    """The release of a network's kernels: their noise, and nothing else of the exact edges. Claims: `released_parts`."""
+    return released_parts(exact.reveal(), plan, rng)
 
 
 def randomize_keys(batches: Iterable[Exact[Columns]], costed: CostedPlan, rng: Rng) -> Released:

@@ -63,6 +63,12 @@ def unit_type(catalog: Catalog) -> Type:
     return Type.TEXT if catalog.unit.each else catalog.tables[catalog.unit.table].columns[catalog.unit.key].type
 
 
+def own_type(catalog: Catalog) -> Type:
+    """The type of the key by which somebody is known; text where there is none."""
+    unit = catalog.unit
+    return Type.TEXT if unit is None or unit.key is None else catalog.tables[unit.table].columns[unit.key].type
+
+
 def unused(name: str, taken: Container[str]) -> str:
     """A name for a column of our own making that no column has, whatever an analyst called his."""
     while name in taken:

@@ -92,8 +92,7 @@ class Rows:
         inner = self.sources.scanned(scan, bare, frozenset(bare) - self.read_otherwise(relation))
         found = [printing.expression(p, inner.columns, self.d) for p in predicates(relation)]
         found += listed(self.sources.catalog.tables[scan.table], inner.columns, self.looked_up)
-        where = f" WHERE {' AND '.join(found)}" if found else ""
-        return Source(f"(SELECT * FROM {inner.sql} AS s{where})", inner.columns, inner.keyed)
+        return inner.where(found, self.sources.narrowed(relation, scan), self.d)
 
     @cached_property
     def bare(self) -> tuple[str, ...]:

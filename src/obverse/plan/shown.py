@@ -12,7 +12,8 @@ from obverse.core.errors import Refused
 from obverse.core.types import Type
 
 if TYPE_CHECKING:
-    from obverse.plan.answer import Answer, Bar, Price
+    from obverse.plan.answer import Answer, Price
+    from obverse.plan.cells import Bar
 
 ROWS_SHOWN = 200
 
@@ -125,21 +126,43 @@ def html(answer: Answer) -> str:
     )
     more = len(answer.rows) - ROWS_SHOWN
     rest = f"<p>and {more:,} more rows</p>" if more > 0 else ""
-    noise = (
-        f"{100 * answer.level:.6g} % noise interval in brackets; " if any(b for bars in answer.intervals for b in bars) else ""
-    )
-    words = f"{noise}price: {price_words(answer.price)}; left: {answer.remaining.share:.1%} of the budget"
+    words = _beside(answer)
     return (
         f"<div><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
         f"<p><small>{escape(words)}<br>{escape(answer.claim.sentence)}</small></p></div>"
     )
 
 
+def text(answer: Answer) -> str:
+    """The same as plain text, for print(answer): columns under their names, then interval and price in one line."""
+    lines = [[column.name for column in answer.columns]]
+    for row, bars in list(zip(answer.rows, answer.intervals))[:ROWS_SHOWN]:
+        cells = (_words(value, bar) for value, bar in zip(row, bars))
+        lines.append([f"{shown} [{ends}]" if ends else shown for shown, ends in cells])
+    safe = [["".join(sign if sign.isprintable() else " " for sign in cell) for cell in line] for line in lines]
+    sizes = [max(map(len, column)) for column in zip(*safe)]
+    drawn = ["  ".join(cell.ljust(size) for cell, size in zip(line, sizes)).rstrip() for line in safe]
+    more = len(answer.rows) - ROWS_SHOWN
+    return "\n".join([*drawn, *([f"and {more:,} more rows"] if more > 0 else []), _beside(answer)])
+
+
+def _beside(answer: Answer) -> str:
+    """What is said of the numbers in one line."""
+    noisy = any(bar for bars in answer.intervals for bar in bars)
+    noise = f"{100 * answer.level:.6g} % noise interval in brackets; " if noisy else ""
+    return f"{noise}price: {price_words(answer.price)}; left: {100 * answer.remaining.share:.1f} % of the budget"
+
+
 def _cell(value: object, bar: Bar) -> str:
+    shown, ends = _words(value, bar)
+    return f"<td>{escape(shown)} <small>[{escape(ends)}]</small></td>" if ends else f"<td>{escape(shown)}</td>"
+
+
+def _words(value: object, bar: Bar) -> tuple[str, str]:
+    """A value, and the ends of its noise interval."""
     shown = "" if value is None else f"{value:,.6g}" if isinstance(value, float) else str(value)
     if isinstance(value, int) and not isinstance(value, bool):
         shown = f"{value:,}"
     if bar is None:
-        return f"<td>{escape(shown)}</td>"
-    low, high = (f"{end:,.6g}" if isinstance(end, float) else f"{end:,}" for end in bar)
-    return f"<td>{escape(shown)} <small>[{escape(low)}, {escape(high)}]</small></td>"
+        return shown, ""
+    return shown, ", ".join(f"{end:,.6g}" if isinstance(end, float) else f"{end:,}" for end in bar)

@@ -11,11 +11,12 @@ from obverse.core.errors import invariant
 from obverse.core.types import Type, Value
 from obverse.plan import print as printing
 from obverse.plan.dialects.base import Dialect
-from obverse.plan.expressions import Expr, key_named
+from obverse.plan.expressions import ColumnFacts, Expr, key_named
 from obverse.plan.grown import grown_source
 from obverse.plan.measure import bounded
 from obverse.plan.nodes import Filter, Fold, Join, JoinKind, Listed, Map, Mark, Reduce, Relation, Scan, Trim, Union
-from obverse.plan.relations import facts_of, names, unit_key, unit_type
+from obverse.plan.overlay import NOTHING, Overlay
+from obverse.plan.relations import facts_of, names, own_type, unit_key, unit_type
 from obverse.plan.rules.join import equated
 from obverse.plan.rules.reduce import fold_range, sum_type
 
@@ -30,6 +31,18 @@ class Source:
     columns: Columns
     keyed: bool
 
+    def where(self, conditions: list[str], narrowed: Mapping[str, ColumnFacts], d: Dialect) -> Source:
+        """Its rows that satisfy all of the conditions.
+
+        Above them more is known of the narrowed columns, and some is computed that would raise on rows that are left out
+        here. An optimizer may compute it of these too, so such a column is NULL outside what is known of it.
+        """
+        kept = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        cut = {name: (f"n{self.columns[name]}", facts) for name, facts in narrowed.items()}
+        more = [f", {printing.cut(self.columns[name], facts, d)} AS {alias}" for name, (alias, facts) in cut.items()]
+        columns = {**self.columns, **{name: alias for name, (alias, _) in cut.items()}}
+        return Source(f"(SELECT *{''.join(more)} FROM {self.sql} AS s{kept})", columns, self.keyed)
+
 
 @dataclass(frozen=True, slots=True)
 class Sources:
@@ -38,6 +51,7 @@ class Sources:
     catalog: Catalog
     d: Dialect
     key: str
+    overlay: Overlay = NOTHING
 
     def __call__(self, relation: Relation) -> Source:
         match relation:
@@ -59,7 +73,7 @@ class Sources:
                 return self.trimmed(child, rows)
 
     def filtered(self, relation: Scan | Filter) -> Source:
-        """A table, or rows of any relation, under all filters at once."""
+        """A table, or rows of any relation, under all filters that stand on it."""
         below: Relation = relation
         predicates = []
         while isinstance(below, Filter):
@@ -69,8 +83,13 @@ class Sources:
         found = [printing.expression(p, inner.columns, self.d) for p in predicates]
         if isinstance(below, Scan):
             found += listed(self.catalog.tables[below.table], inner.columns)
-        where = f" WHERE {' AND '.join(found)}" if found else ""
-        return Source(f"(SELECT * FROM {inner.sql} AS s{where})", inner.columns, inner.keyed)
+        return inner.where(found, self.narrowed(relation, below), self.d)
+
+    def narrowed(self, relation: Relation, below: Relation) -> dict[str, ColumnFacts]:
+        """Columns whose bounds the filters between the two tell to be closer."""
+        before = facts_of(below, self.catalog).columns
+        after = facts_of(relation, self.catalog).columns
+        return {name: facts for name, facts in after.items() if facts.bounds != before[name].bounds}
 
     def scanned(self, scan: Scan, bare: tuple[str, ...] = (), raw_only: frozenset[str] = frozenset()) -> Source:
         """The table with every column that the plan reads enforced to its declaration; rows without a unit left out.
@@ -83,8 +102,11 @@ class Sources:
         source, unit = (f"{self.d.relation(table)} AS t", None)
         needed: list[str] = []
         if not table.public:
-            source, unit = unit_source(table, self.catalog, self.d)
+            source, unit = unit_source(table, self.catalog, self.d, self.overlay)
+            table = self.overlay.table(table)
+            source, spared = self.overlay.without(source, unit, own_type(self.catalog), self.d)
             source, unit, needed = grown_source(table, source, unit, self.d)
+            needed += spared
         parts = [f"{unit} AS u"] if unit is not None else []
         enforced = {c: alias for c, alias in columns.items() if c not in raw_only}
         parts += [f"{printing.enforced(table.columns[c], self.d)} AS {alias}" for c, alias in enforced.items()]
@@ -247,24 +269,23 @@ def listed(table: Table, columns: Columns, looked_up: frozenset[str] = frozenset
     ]
 
 
-def unit_source(table: Table, catalog: Catalog, d: Dialect) -> tuple[str, str | None]:
+def unit_source(table: Table, catalog: Catalog, d: Dialect, overlay: Overlay = NOTHING) -> tuple[str, str | None]:
     """FROM text and the unit, read as its declared type; longer paths join a map from key to unit.
 
     A row that reaches several units counts for each of them, within the cap of each, so that what one unit does to a key
     that others share takes nothing from them and gives nothing to them.
     """
-    source = f"{d.relation(table)} AS t"
+    source = f"{overlay.relation(table, d)} AS t"
     path = table.unit
     invariant(path is not None, "a private table has a unit")
     assert path is not None
     if path.column is None:
         return source, None
-    own = printing.raw_column(table.columns[path.column], d)
+    own = printing.raw_column(overlay.table(table).columns[path.column], d)
     if len(path.steps) <= 1:
         return source, own
     through, key = path.steps[0]
-    inner, unit = unit_source(catalog.tables[through], catalog, d)
-    there = printing.raw_column(catalog.tables[through].columns[key], d)
+    inner, unit = unit_source(catalog.tables[through], catalog, d, overlay)
+    there = printing.raw_column(overlay.table(catalog.tables[through]).columns[key], d)
     mapping = f"(SELECT DISTINCT {there} AS key, {unit} AS u FROM {inner} WHERE {unit} IS NOT NULL AND {there} IS NOT NULL)"
     return f"{source} JOIN {mapping} AS owner ON {own} = owner.key", "owner.u"
-

@@ -78,8 +78,10 @@ class Sums:
         return f"CASE WHEN COALESCE({size}, 0) <= {cap} THEN {whole >> spare} ELSE {over} END"
 
     def count(self, i: int) -> str:
-        """How many rows have a term."""
-        return "COUNT(*)" if self.measures[i].term.expr is None else f"COUNT(t{i})"
+        """How many rows have a term: all, where it is never NULL, and then it need not be computed for this."""
+        term = self.measures[i].term
+        may_lack = any(expr is not None and expr.facts.nullable for expr in (term.expr, term.other))
+        return f"COUNT(t{i})" if may_lack else "COUNT(*)"
 
     def counted(self, i: int) -> int:
         """The first measure whose term is there whenever this one's is, so that rows are counted once."""

@@ -102,7 +102,8 @@ def _slow(expr: Call, args: list[Column], np: Any) -> Column:
     null = np.equal(found, None).astype(bool)
     kind = expr.facts.type
     filler: Any = {Type.INTEGER: 0, Type.DOUBLE: 0.0, Type.BOOLEAN: False}.get(kind)
-    return Column(np.where(null, filler, found).astype(dtype_of(kind)), null)
+    values = np.where(null, filler, found).astype(dtype_of(kind))
+    return Column(values, null | ~np.isfinite(values) if kind is Type.DOUBLE else null)
 
 
 def ends_of(expr: Expr, columns: Mapping[str, Ends], length: int) -> Ends | None:

@@ -16,14 +16,16 @@ from obverse.mechanisms.exponential import Exponential
 from obverse.mechanisms.sparse_vector import SparseVector
 from obverse.plan.allocate import SCALE_MAX, CostedPlan, Noise
 from obverse.plan.annotate import AnnotatedPlan
+from obverse.plan.course import Course, nothing, walk
 from obverse.plan.measure import SPARE_BITS, TERM_BITS, WEIGHT_BITS, Measure
 from obverse.plan.nodes import Shape
+from obverse.plan.weigh import entry_losses, ground_of, priced_at
 
 
 def verify(costed: CostedPlan) -> None:
     """Raise unless the plan's noise, derived anew from its measures, costs at most its price."""
     annotated = costed.annotated
-    if costed.series is None:
+    if costed.series is None and costed.strategy is None and costed.course is None:
         invariant(len(costed.mechanisms) == len(costed.measures), "a mechanism for each measure")
     invariant(bool(costed.measures) or costed.threshold is not None, "something is released")
     for measure in costed.measures:
@@ -33,7 +35,11 @@ def verify(costed: CostedPlan) -> None:
         invariant(measure.bits <= WEIGHT_BITS, "a weight's bits")
         if annotated.limited.setting.shape in (Shape.ROW, Shape.ONE):
             invariant(measure.bits == 0, "nothing is rounded where units are rows")
-    if costed.series is None:
+    if costed.strategy is not None:
+        _covers_strategy(costed)
+    elif costed.course is not None:
+        _covers_course(costed, costed.course)
+    elif costed.series is None:
         _covers(costed)
     else:
         _covers_series(costed, costed.series)
@@ -58,6 +64,20 @@ def _covers_series(costed: CostedPlan, series: SparseVector) -> None:
     invariant(measure.term.kind == "count" and measure.proven.linf <= series.sensitivity, "a series knows how far counts move")
     invariant(not series.monotone or setting.neighbours is Neighbours.ADD_REMOVE, "counts move one way")
     invariant(costed.loss == PureLoss(series.epsilon), "noise covers the price")
+
+
+def _covers_strategy(costed: CostedPlan) -> None:
+    """All blocks together, each by its own norms."""
+    invariant(costed.series is None and costed.threshold is None, "a strategy releases entries alone")
+    paid = costed.loss.epsilon if isinstance(costed.loss, PureLoss) else getattr(costed.loss, "rho", Fraction(0))
+    invariant(isinstance(costed.loss, PureLoss if costed.accounting == "pure" else ZcdpLoss), "a loss that is known here")
+    invariant(entry_losses(costed) <= paid, "noise covers the price")
+
+
+def _covers_course(costed: CostedPlan, course: Course) -> None:
+    """Walked once on noughts, so that what is wrong is told before the debit; the door holds every other path to the price."""
+    invariant(costed.series is None and costed.threshold is None and not costed.mechanisms, "a course releases entries alone")
+    walk(course, ground_of(costed), priced_at(costed), nothing)
 
 
 def _covers(costed: CostedPlan) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from sqlglot import expressions as exp
@@ -11,10 +12,10 @@ from obverse.core.bounds import Unbounded
 from obverse.core.types import Type
 from obverse.plan.expressions import Call, Expr, Ref, key_named, refs
 from obverse.plan.functions import call
-from obverse.plan.nodes import Fold, Join, JoinKind, Reduce, Relation, Trim
+from obverse.plan.nodes import Fold, Join, JoinKind, Reduce, Relation, Trim, Union, sides
 from obverse.plan.relations import facts_of, names, reads, unit_key
 from obverse.plan.rules.filter import conjuncts
-from obverse.plan.rules.join import partners
+from obverse.plan.rules.join import MANY, partners
 from obverse.sql.literals import coerce
 from obverse.sql.named import Named
 from obverse.sql.names import folded, function_name
@@ -109,18 +110,26 @@ class Joins:
         many = partners(right.facts, on)
         if many is None or many > COPIES_MAX:
             raise refuse("fanout", node, f"joining {right.spoken} on values that repeat")
-        counted = not isinstance(left.stability.rows, Unbounded)
-        if left.stability.keyed and left.stability.rows != left.stability.cap:
+        stability, many = left.stability, max(1, many)
+        counted = not isinstance(stability.rows, Unbounded)
+        if stability.keyed and stability.rows != stability.cap:
             counted = False  # rows with a key are limited by it
-        return Join(left.relation, right.relation, kind, on, max(1, many) if counted else None)
+        below = left.relation
+        if many > 1 and stability.cap is not None and stability.cap * many > MANY:
+            if not stability.keyed:
+                raise refuse("fanout", node, f"joining {right.spoken} on values that repeat, after other joins")
+            below = Trim(below, MANY // many)
+        return Join(below, right.relation, kind, on, many if counted else None)
 
     def with_private(self, left: Named, right: Named, kind: JoinKind, on: tuple[Expr, ...], node: exp.Join) -> Relation:
         if not left.stability.keyed or not any(_same_key(term, left, right) for term in on):
             raise refuse("join_unit", node)
         rest = tuple(term for term in on if not self.of_unit(term, left, right))
-        many = [side for side in (left, right) if side.stability.cap != 1]
-        trimmed = [self.bounded(side, trim=len(many) == 2) for side in (left, right)]
-        return Join(trimmed[0], trimmed[1], kind, rest)
+        ours, theirs = left.stability.cap or 1, right.stability.cap or 1
+        trim = left.stability.cap != 1 and right.stability.cap != 1
+        few = min(theirs, MANY)
+        below = self.bounded(left, max(1, min(ours, MANY // few)), trim=trim), self.bounded(right, few, trim=trim)
+        return Join(*below, kind, rest)
 
     def of_unit(self, term: Expr, left: Named, right: Named) -> bool:
         """Whether the condition says no more than that both rows are of the same unit, which is always asked."""
@@ -130,15 +139,15 @@ class Joins:
         sides = {side: arg for arg in term.args for side in (0, 1) if reads(arg) <= names((left, right)[side].relation)}
         return len(sides) == 2 and all((left, right)[side].there(arg, self.catalog) for side, arg in sides.items())
 
-    def bounded(self, side: Named, *, trim: bool) -> Relation:
-        """One side of a join with its rows per unit bounded, so that nobody's pairs multiply without bound."""
+    def bounded(self, side: Named, rows: int, *, trim: bool) -> Relation:
+        """One side of a join with its rows per unit bounded, so that nobody's pairs are more than MANY, however many joins."""
         stability = side.stability
         if stability.rows == 1:
             return side.relation
         if stability.cap == 1 and stability.single:
             return self.single(side)
         bound = stability.cap is not None and (trim or stability.cap == 1)
-        return Trim(side.relation, stability.cap or 1) if bound else side.relation
+        return Trim(side.relation, rows) if bound else side.relation
 
     def single(self, side: Named) -> Relation:
         """The one row that each unit is declared to have: were there several, merged column by column by their minimum."""
@@ -172,6 +181,27 @@ def _names(term: Expr) -> str:
         return ""
     a, b = (key_named(arg) for arg in term.args)
     return a if a == b else ""
+
+
+def check_public(relation: Relation, catalog: Catalog, tree: exp.Expression) -> None:
+    """Public rows beside private ones multiply no further either.
+
+    An engine may leave them out where no private row asks for them, so that how long they take would tell that one does.
+    """
+    if facts_of(relation, catalog).stability is not None:
+        for side in sides(relation):
+            check_public(side, catalog, tree)
+    elif _copies(relation, catalog) > COPIES_MAX:
+        raise refuse("fanout", tree, "joining public tables with each other on values that repeat, beside private ones,")
+
+
+def _copies(relation: Relation, catalog: Catalog) -> int:
+    """How often a row of a public relation may have been copied on the way: at each join, as values repeat on one side."""
+    below = [_copies(side, catalog) for side in sides(relation)]
+    if not isinstance(relation, Join):
+        return sum(below) if isinstance(relation, Union) else max(below, default=1)
+    known = [partners(facts_of(side, catalog), relation.on) for side in sides(relation)]
+    return math.prod(below) * max(1, min((many for many in known if many is not None), default=MANY))
 
 
 def check_join_item(node: exp.Join) -> None:

@@ -13,6 +13,7 @@ from obverse.plan.facts import Facts
 from obverse.plan.functions import call
 from obverse.plan.nodes import Filter, Join, JoinKind, Listed, Map, Mark, Reduce, Relation, Scan, Trim, Union
 from obverse.plan.relations import facts_of, names, reads, unit_key
+from obverse.sql.meant import column_instead
 from obverse.sql.names import by_name, folded
 from obverse.sql.parse import refuse
 
@@ -55,7 +56,8 @@ class Named:
             raise refuse("rows", node, self.spoken)
         found = self._found(node)
         if not found:
-            raise refuse("undeclared_column", node, node.sql(dialect="duckdb") if node.args.get("table") else node.name)
+            what = node.sql(dialect="duckdb") if node.args.get("table") else node.name
+            raise refuse("undeclared_column", node, what, column_instead(node, self._names(node)))
         if len(found) > 1:
             raise refuse("ambiguous", node, node.name)
         return found[0]
@@ -75,6 +77,11 @@ class Named:
                 if name is not None:
                     found.append(self.ref(columns[name]))
         return found
+
+    def _names(self, node: exp.Column) -> list[str]:
+        """The columns that the name of a column could have meant."""
+        asked = folded(node.args["table"]) if node.args.get("table") else None
+        return [name for alias, columns in self.scopes if asked is None or alias == asked for name in columns]
 
     def there(self, key: Expr, catalog: Catalog) -> bool:
         """Whether a unit's key surely has a value in every row: no outer join may have left it NULL."""

@@ -10,6 +10,10 @@ from obverse.core.errors import Refused
 from obverse.sql.parse import check_parts, refuse
 
 COPIED_MAX = 5_000
+SPOKEN = {  # what the parser calls by a word that nobody writes
+    "datediff": "date_diff", "timestamp_trunc": "date_trunc", "date_from_parts": "make_date", "time_to_unix": "epoch",
+    "unix_to_time": "to_timestamp", "time_to_str": "strftime", "str_position": "strpos", "variance_pop": "var_pop",
+}  # fmt: skip
 
 
 def folded(identifier: exp.Identifier) -> str:
@@ -75,7 +79,10 @@ def output_name(node: exp.Expression) -> str:
         return output_name(node.this)
     if isinstance(node, exp.Anonymous):
         return str(node.this).lower()
-    return node.sql_name().lower() if isinstance(node, exp.Func) and not isinstance(node, exp.Case | exp.Cast) else "column"
+    if not isinstance(node, exp.Func) or isinstance(node, exp.Case | exp.Cast):
+        return "column"
+    name = str(node.sql_name()).lower()
+    return SPOKEN.get(name, name)
 
 
 def function_name(node: exp.Expression) -> str:
@@ -90,6 +97,8 @@ def whole_number(node: exp.Expression | None) -> int | None:
     if node is None:
         return None
     inner = node.expression
+    if isinstance(inner, exp.Cast) and inner.to.this in exp.DataType.INTEGER_TYPES:  # as drivers write a parameter
+        inner = inner.this
     if isinstance(inner, exp.Subquery | exp.Select):
         raise refuse("subquery", inner)
     if not isinstance(inner, exp.Literal) or inner.args.get("is_string") or not str(inner.this).isdigit():

@@ -133,7 +133,8 @@ def _named(places: list[Place], parameters: Mapping[str, object]) -> list[object
         if place.style != ":name":
             raise _bad("this question does not name its parameters.", "give a list, or write :name.", place)
         if place.name not in parameters:
-            raise _bad(f"there is no value for {place.name!r}.", "add it to the mapping.", place)
+            fix = f"give one: --param {place.name}=VALUE, or a mapping that has it."
+            raise _bad(f"there is no value for {place.name!r}.", fix, place)
     unused = sorted(str(name) for name in set(parameters) - {place.name for place in places})
     if unused:
         raise _bad(f"the question has no parameter {unused[0]!r}.", f"write :{unused[0]}, or leave the value out.")

@@ -23,10 +23,11 @@ FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*|/\*.*?\*/)*([A-Za-z]+)", re.DOTALL)
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 
-def refuse(name: str, node: exp.Expression | None = None, what: str = "") -> Refused:
-    """The refusal of that name in the table of supported SQL, pointing at the node."""
+def refuse(name: str, node: exp.Expression | None = None, what: str = "", hint: str = "") -> Refused:
+    """The refusal of that name in the table of supported SQL, pointing at the node; a hint comes before its fix."""
     row = REFUSALS[name]
-    return Refused(row.code, row.message.format(what=what), why=row.why, fix=row.fix, span=span_of(node))
+    fix = f"{hint} {row.fix}" if hint else row.fix
+    return Refused(row.code, row.message.format(what=what), why=row.why, fix=fix, span=span_of(node))
 
 
 def span_of(node: exp.Expression | None) -> Span | None:

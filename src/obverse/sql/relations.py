@@ -17,6 +17,7 @@ from obverse.plan.nodes import Filter, Map, Mark, Reduce, Relation, Scan, Union
 from obverse.plan.relations import facts_of, unit_key, unused
 from obverse.sql.joins import Joins, check_join_item
 from obverse.sql.look_up import LookUp, as_type, sure
+from obverse.sql.meant import instead
 from obverse.sql.named import Named
 from obverse.sql.names import by_name, check_apart, folded, function_name, output_name
 from obverse.sql.parse import refuse
@@ -124,7 +125,7 @@ class Relations:
             return _renamed(found, renamed, node)
         name = by_name(node.this, self.catalog.tables)
         if name is None:
-            raise refuse("undeclared_table", node, node.name)
+            raise refuse("undeclared_table", node, node.name, instead(node.name, [*self.catalog.tables, *self.known]))
         if renamed:
             raise refuse("clause", node, "this form of FROM")
         visible = tuple(c.name for c in self.catalog.tables[name].columns.values() if not c.hidden)

@@ -23,6 +23,7 @@ from obverse.sql.gathered import Gathered
 from obverse.sql.google import Clause, read_clause
 from obverse.sql.google_tokens import bad
 from obverse.sql.grouping import grouping
+from obverse.sql.joins import check_public
 from obverse.sql.look_up import LookUp
 from obverse.sql.named import Named
 from obverse.sql.names import Aliases, folded, meant, output_name, whole_number
@@ -126,6 +127,7 @@ class _Private:
             self.named.relation, tuple(self.keys), tuple(self.aggregates), outputs, having, order, limit, offset or 0, now,
             self.sets, bool(tree.args.get("distinct")),
         )  # fmt: skip
+        check_public(asked.relation, self.catalog, tree)
         return pruned(asked if self.gathered is None else self.gathered.question(asked))
 
     def group_by(self) -> None:

@@ -15,6 +15,7 @@ from obverse.plan.functions import BY_NAME, call
 from obverse.sql import temporal
 from obverse.sql.functions import READ_WHOLE, read_function, read_named
 from obverse.sql.literals import coerce, constant, typed_constant
+from obverse.sql.meant import function_instead
 from obverse.sql.parse import check_parts, refuse, span_of
 from obverse.sql.support import AGGREGATE_NAMES, RANDOM_NAMES
 
@@ -114,7 +115,8 @@ class Scalars:
             case exp.Subquery() | exp.Select() | exp.Exists():
                 raise refuse("subquery", node)
             case exp.Placeholder() | exp.Parameter():
-                raise refuse("parameter", node, node.sql(dialect="duckdb", comments=False))
+                written = node.sql(dialect="duckdb", comments=False)
+                raise refuse("parameter", node, f":{written[1:]}" if written[1:] else written)
             case exp.Filter() | exp.WithinGroup() | exp.AggFunc():
                 return self.aggregated(node)
             case exp.IgnoreNulls() | exp.RespectNulls():
@@ -277,7 +279,7 @@ class Scalars:
             return literal(self.now().date())
         made = read_named(name, arguments, self)
         if made is None:
-            raise refuse("function", node, f"{name}()")
+            raise refuse("function", node, f"{name}()", function_instead(name))
         return made
 
     def now(self) -> dt.datetime:

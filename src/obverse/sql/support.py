@@ -28,7 +28,7 @@ REFUSALS: dict[str, Refusal] = {
         "statement_kind",
         "only one statement is answered, and there are several.",
         "each question has one price.",
-        "send them one by one.",
+        "send them one by one, or together as a batch (--batch FILE).",
     ),
     "rows": Refusal("not_aggregate", "rows of {what} cannot be shown, only aggregates.", "a row is somebody's data.", ROWS_FIX),
     "ungrouped": Refusal(
@@ -188,7 +188,7 @@ REFUSALS: dict[str, Refusal] = {
         "type_error",
         "the parameter {what} has no value.",
         "questions are priced whole.",
-        "give its value with the question, or write it into the SQL.",
+        "give its value with the question (--param NAME=VALUE), or write it into the SQL.",
     ),
     "limit": Refusal(
         "type_error", "LIMIT and OFFSET take whole numbers.", "the number of rows must be public.", "write LIMIT 10."

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from obverse.core.errors import InvariantBroken
 from obverse.core.types import Type
 from obverse.engines.parquet_writer import STAMP_KEY, write_csv, write_parquet
+from tests.effort import effort
 
 CELLS: dict[Type, st.SearchStrategy[Any]] = {
     Type.INTEGER: st.integers(-(2**63), 2**63 - 1),
@@ -78,12 +79,10 @@ def test_csv_has_a_header_and_quotes_what_needs_it(tmp_path: Path) -> None:
 
 
 def test_a_hundred_thousand_rows_of_text_are_written_in_under_a_second(tmp_path: Path) -> None:
-    import time
-
     texts = np.array([f"text {i % 1000}" for i in range(100_000)], dtype=object)
-    start = time.process_time()
-    write_parquet({"t": texts, "n": np.arange(100_000)}, {"t": Type.TEXT, "n": Type.INTEGER}, tmp_path / "t.parquet")
-    assert time.process_time() - start < 1
+    with effort() as spent:
+        write_parquet({"t": texts, "n": np.arange(100_000)}, {"t": Type.TEXT, "n": Type.INTEGER}, tmp_path / "t.parquet")
+    assert spent.cpu_s < 1
 
 
 def test_neither_pandas_nor_pyarrow_is_needed(tmp_path: Path) -> None:

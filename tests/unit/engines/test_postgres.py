@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 import obverse
 from obverse.catalog.load import loads
 from obverse.core.errors import CatalogError, Failed, InvariantBroken, LedgerError, Refused
+from obverse.engines.postgres import AMONG
 from obverse.session.checking import check
 from obverse.session.curator import publish_data
 from tests.servers import postgres_address
@@ -113,6 +115,38 @@ def test_the_same_table_has_one_budget_whatever_name_it_is_reached_by(
         pass
 
 
+@pytest.mark.parametrize("public", [False, True])
+def test_a_view_of_a_private_table_is_the_same_data(project: Path, server: Server, public: bool) -> None:
+    with obverse.open(project) as session:
+        session.ask(COUNTED, epsilon=5)
+    server.owner.execute("CREATE VIEW clinic.inner_view AS SELECT * FROM clinic.visits")
+    server.owner.execute("CREATE VIEW clinic.outer_view AS SELECT * FROM clinic.inner_view")
+    server.owner.execute("GRANT SELECT ON clinic.outer_view TO only_reader")
+    private = TOML[TOML.index("[tables.visits]") : TOML.index("[tables.wards]")]
+    seen = '[tables.visits]\nsource = "clinic.outer_view"\npublic = true\n'
+    seen = TOML.replace(private, seen) if public else TOML.replace("clinic.visits", "clinic.outer_view")
+    (project / "obverse.toml").write_text(seen)
+    if public:
+        with pytest.raises(CatalogError) as error, obverse.open(project):
+            pass
+        assert error.value.code == "public_is_private"
+        return
+    with obverse.open(project) as session:
+        assert session.ledger.spent().amount == 5
+
+
+def test_a_partition_has_no_budget_beside_that_of_its_table(server: Server) -> None:
+    server.owner.execute("CREATE TABLE clinic.whole (id bigint, year int) PARTITION BY LIST (year)")
+    server.owner.execute("CREATE TABLE clinic.part_a PARTITION OF clinic.whole FOR VALUES IN (1)")
+    server.owner.execute("CREATE TABLE clinic.part_b PARTITION OF clinic.whole FOR VALUES IN (2)")
+    named = ("whole", "part_a", "part_b")
+    numbers = [server.owner.execute(f"SELECT 'clinic.{n}'::regclass::oid::bigint").fetchone()[0] for n in named]
+    whole, one, other = [{row[0] for row in server.owner.execute(AMONG, {"t": n}).fetchall()} for n in numbers]
+    assert whole == set(numbers)
+    assert one == {numbers[0], numbers[1]}
+    assert other == {numbers[0], numbers[2]}
+
+
 def test_a_private_table_cannot_be_declared_public_beside_its_budget(project: Path) -> None:
     with obverse.open(project) as session:
         session.ask(COUNTED)
@@ -200,13 +234,19 @@ def test_a_connection_that_was_lost_is_made_anew_and_one_that_breaks_in_a_questi
     engine = engine_over()
     readers = "usename = 'only_reader' AND datname = current_database()"
     cut = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {readers}"
+
+    def cut_once_it_sleeps() -> None:
+        ends = time.monotonic() + 60
+        while not server.owner.execute(f"{cut} AND wait_event = 'PgSleep'").fetchall() and time.monotonic() < ends:
+            time.sleep(0.01)
+
     try:
         server.owner.execute(cut)
         assert engine.run("SELECT CAST(1 AS BIGINT) AS k", timeout_s=10).reveal()["k"].tolist() == [1]
-        cutter = threading.Timer(0.3, lambda: server.owner.execute(cut))
+        cutter = threading.Thread(target=cut_once_it_sleeps)
         cutter.start()
         with pytest.raises(Failed) as failed:
-            engine.run("SELECT CAST(COUNT(pg_sleep(20)) AS BIGINT) AS k", timeout_s=60)
+            engine.run("SELECT CAST(COUNT(pg_sleep(60)) AS BIGINT) AS k", timeout_s=120)
         cutter.join()
         assert failed.value.charged
         assert engine.run("SELECT CAST(2 AS BIGINT) AS k", timeout_s=10).reveal()["k"].tolist() == [2]

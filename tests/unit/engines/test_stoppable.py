@@ -35,11 +35,15 @@ def test_a_query_that_is_out_of_time_is_stopped() -> None:
 def test_ctrl_c_is_heard_while_a_query_runs() -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background does not have
     began = time.monotonic()
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    connection = duckdb.connect()
+
+    def endless() -> object:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()  # by now somebody waits for it
+        return connection.execute(ENDLESS).fetchall()
+
     try:
-        with duckdb.connect() as connection, pytest.raises(KeyboardInterrupt):
-            stoppable(lambda: connection.execute(ENDLESS).fetchall(), connection.interrupt, 60)
+        with connection, pytest.raises(KeyboardInterrupt):
+            stoppable(endless, connection.interrupt, 60)
     finally:
         signal.signal(signal.SIGINT, before)
     assert time.monotonic() - began < 20

@@ -157,7 +157,14 @@ def test_html_shows_intervals_price_and_claim_and_escapes_all_of_it() -> None:
     assert "12 <small>[10, 14]</small>" in html
     assert "price: epsilon 0.1" in html
     assert "95 % noise interval" in html
-    assert "90.0% of the budget" in html
+    assert "90.0 % of the budget" in html
+
+
+def test_printed_it_is_a_table_with_intervals_and_price_and_nothing_a_terminal_obeys() -> None:
+    printed = str(answer())
+    assert "12 [10, 14]" in printed
+    assert printed.endswith("95 % noise interval in brackets; price: epsilon 0.1; left: 90.0 % of the budget")
+    assert "\x1b" not in str(cell("\x1b[31m", Type.TEXT, None, name="a\nb"))
 
 
 def test_html_of_a_long_answer_is_cut_and_says_so() -> None:

@@ -122,3 +122,10 @@ def test_a_choice_has_no_interval() -> None:
     chosen = call("case", call("gt", Ref("agg0", FACTS["agg0"]), literal(0)), Ref("agg1", FACTS["agg1"]), literal(0.0))
     assert ends_of(chosen, {"agg0": Ends(np.zeros(1), np.ones(1)), "agg1": Ends(np.zeros(1), np.ones(1))}, 1) is None
     assert chosen.facts.bounds == interval(Fraction(-50), Fraction(50))
+
+
+def test_what_is_no_finite_number_is_null() -> None:
+    texts = np.array(["1.5", "nan", "inf", "x"], dtype=object)
+    read = call("to_double", Ref("key0", ColumnFacts(Type.TEXT)))
+    told = evaluate(read, {"key0": Column(texts, np.zeros(4, dtype=bool))}, 4)
+    assert told.null.tolist() == [False, True, True, True]

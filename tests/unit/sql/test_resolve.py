@@ -31,6 +31,12 @@ def test_one_meaning_in_other_words_is_one_question(read: Read, other: str) -> N
     assert canonical_question(read(other)) == canonical_question(read("SELECT COUNT(*) FROM people WHERE age > 3"))
 
 
+def test_a_limit_may_be_cast_as_drivers_do(read: Read, refusal: Refusal) -> None:
+    plain = read("SELECT sex, COUNT(*) FROM people GROUP BY sex LIMIT 2 OFFSET 1")
+    assert read("SELECT sex, COUNT(*) FROM people GROUP BY sex LIMIT 2::INTEGER OFFSET CAST(1 AS BIGINT)") == plain
+    assert refusal("SELECT sex, COUNT(*) FROM people GROUP BY sex LIMIT '2'::INTEGER").code == "type_error"
+
+
 @pytest.mark.parametrize(
     "other",
     [
@@ -80,6 +86,7 @@ def test_a_position_outside_the_outputs_is_refused(refusal: Refusal, position: s
         ('SELECT COUNT(*) AS "Mixed Case" FROM people', ["Mixed Case"]),
         ("SELECT Sex, COUNT(*) FILTER (WHERE hiv) FROM people GROUP BY SEX", ["sex", "count"]),
         ("SELECT COUNT(*), COUNT(*) FROM people", ["count", "count"]),
+        ("SELECT DATE_TRUNC('year', joined), VAR_POP(age) FROM people GROUP BY 1", ["date_trunc", "var_pop"]),
         ("SELECT CASE WHEN COUNT(*) > 1 THEN 1 END FROM people", ["column"]),
     ],
 )

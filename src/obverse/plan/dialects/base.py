@@ -18,6 +18,12 @@ SMALL = 2**63 >> 40  # so many times 2**40 fits 64 bits
 FINE, COARSE = 2.0**52, 2.0**12
 
 
+def listed(values: Sequence[Value], kind: Type) -> str:
+    """Values in one text, with a comma between: integers as they are, texts by the bytes of UTF-8."""
+    invariant(all(value not in (None, "") for value in values), "keys are not empty")
+    return ",".join(str(value) if kind is Type.INTEGER else str(value).encode().hex() for value in values)
+
+
 class Dialect(ABC):
     """The spelling that engines share. Every identifier is quoted, every literal typed."""
 
@@ -87,9 +93,18 @@ class Dialect(ABC):
         """+, -, * or / of doubles. `large`: the result may be beyond doubles; `small`: it may be below them."""
         return f"({left} {sign} {right})"
 
+    def in_steps(self, sql: str, factor: float, divisor: float) -> str:
+        """A double times the one and divided by the other, each a whole number, before it is rounded to an integer."""
+        sql += f" * {self.literal(factor, Type.DOUBLE)}" if factor != 1.0 else ""
+        return sql + (f" / {self.literal(divisor, Type.DOUBLE)}" if divisor != 1.0 else "")
+
     @abstractmethod
     def is_finite(self, sql: str) -> str:
         """Whether a double is neither infinite nor NaN; NULL of NULL."""
+
+    def bytes_of(self, sql: str) -> str:
+        """How many bytes a text has; known without reading it."""
+        return f"octet_length({sql})"
 
     @abstractmethod
     def power(self, base: str, exponent: str, *, sure: bool) -> str:
@@ -188,6 +203,11 @@ class Dialect(ABC):
         """The place of a value among the listed ones, NULL where it is none of them, and a join that looks it up."""
         rows = ", ".join(f"({self.literal(v, kind)}, {i})" for i, v in enumerate(values))
         return f"{alias}.i", f" LEFT JOIN (VALUES {rows}) AS {alias}(v, i) ON {alias}.v = {sql}"
+
+    @abstractmethod
+    def column_of(self, values: Sequence[Value], kind: Type) -> str:
+        """A subquery with the values in its column `u`: integers, or texts that are not empty. However many, they are one
+        literal, which an engine reads faster than a list of them; texts by their bytes, so that no sign means anything."""
 
     def same(self, left: str, right: str, kind: Type) -> str:
         """Whether two keys are equal, or both NULL; of a form that rows can be joined by."""

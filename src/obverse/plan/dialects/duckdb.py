@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 
 from obverse.core.types import Type, Value
-from obverse.plan.dialects.base import Dialect
+from obverse.plan.dialects.base import Dialect, listed
+
+CALENDAR = dt.datetime.min, dt.datetime.max
 
 
 class DuckDB(Dialect):
@@ -24,10 +27,18 @@ class DuckDB(Dialect):
     calls = {"reverse": lambda text: f"array_to_string(list_reverse(regexp_extract_all({text}, '(?s).')), '')"}
 
     def try_cast(self, sql: str, kind: Type, source: Type | None = None) -> str:
-        return f"TRY_CAST({sql} AS {self.types[kind]})"
+        """A text is read as a date of the years 1 to 9999 alone, as functions of dates assume: beyond, some raise."""
+        read = f"TRY_CAST({sql} AS {self.types[kind]})"
+        if source is not Type.TEXT or not kind.temporal:
+            return read
+        first, last = (self.literal(end.date() if kind is Type.DATE else end, kind) for end in CALENDAR)
+        return f"(CASE WHEN {read} BETWEEN {first} AND {last} THEN {read} END)"
 
     def is_finite(self, sql: str) -> str:
         return f"isfinite({sql})"
+
+    def bytes_of(self, sql: str) -> str:
+        return f"strlen({sql})"
 
     def like(self, text: str, pattern: str, escape: str, *, folded: bool) -> str:
         word = "ILIKE" if folded else "LIKE"
@@ -96,6 +107,11 @@ class DuckDB(Dialect):
         if kind is not Type.TEXT:
             return super().place(sql, values, kind, alias)
         return f"CAST(enum_code({self._member(sql, values)}) AS BIGINT)", ""
+
+    def column_of(self, values: Sequence[Value], kind: Type) -> str:
+        if kind is Type.INTEGER:
+            return f"(SELECT unnest(CAST('[{listed(values, kind)}]' AS BIGINT[])) AS u)"
+        return f"(SELECT decode(unhex(h)) AS u FROM (SELECT unnest(string_split('{listed(values, kind)}', ',')) AS h) AS x)"
 
     def _member(self, sql: str, values: Sequence[Value]) -> str:
         return f"TRY_CAST({sql} AS ENUM({', '.join(self.literal(value, Type.TEXT) for value in values)}))"

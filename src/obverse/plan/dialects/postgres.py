@@ -9,7 +9,7 @@ from obverse.core.errors import invariant
 from obverse.core.types import Type, Value
 from obverse.plan.dialects import postgres_doubles as doubles
 from obverse.plan.dialects import postgres_reading as reading
-from obverse.plan.dialects.base import SMALL, TERM_MOST, Dialect
+from obverse.plan.dialects.base import SMALL, TERM_MOST, Dialect, listed
 from obverse.plan.dialects.letters import letters
 from obverse.plan.patterns import folded as fold
 from obverse.plan.patterns import pieces
@@ -77,6 +77,14 @@ class Postgres(Dialect):
 
     def operation(self, sign: str, left: str, right: str, *, large: bool, small: bool) -> str:
         return doubles.operation(sign, left, right, large=large, small=small)
+
+    def in_steps(self, sql: str, factor: float, divisor: float) -> str:
+        """What is below 1 is zero once it is divided by two or more and rounded; a quotient below doubles would raise."""
+        times = super().in_steps(sql, factor, 1.0)
+        if divisor == 1.0:
+            return times
+        zero, by = (self.literal(number, Type.DOUBLE) for number in (0.0, divisor))
+        return f"(CASE WHEN abs({times}) < 1 THEN {zero} ELSE {times} / {by} END)"
 
     def is_finite(self, sql: str) -> str:
         return doubles.is_finite(sql)
@@ -168,6 +176,12 @@ class Postgres(Dialect):
         """Of equalities that rows can be hashed by, which IS NOT DISTINCT FROM is not."""
         none = self.literal(reading.NOTHING[kind], kind)
         return f"COALESCE({left}, {none}) = COALESCE({right}, {none}) AND ({left} IS NULL) = ({right} IS NULL)"
+
+    def column_of(self, values: Sequence[Value], kind: Type) -> str:
+        if kind is Type.INTEGER:
+            return f"(SELECT unnest(CAST('{{{listed(values, kind)}}}' AS BIGINT[])) AS u)"
+        hexadecimal = f"unnest(string_to_array('{listed(values, kind)}', ','))"
+        return f"(SELECT convert_from(decode(h, 'hex'), 'UTF8') AS u FROM {hexadecimal} AS h)"
 
     def once(self, query: str) -> str:
         """Each worker of a parallel plan would compute the whole subquery for itself; what is written down is read as it is."""

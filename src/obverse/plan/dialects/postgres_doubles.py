@@ -85,7 +85,8 @@ def power(base: str, exponent: str, *, sure: bool) -> str:
         f"WHEN x IS NULL OR y IS NULL THEN NULL WHEN x = 0 THEN {of_zero}",
         f"WHEN x < 0 AND {is_finite('y')} AND y <> floor(y) THEN CASE WHEN x = -{INFINITE} AND y < 0 THEN 0.0 END",
         f"WHEN NOT ({is_finite('x')} AND {is_finite('y')}) THEN {raised}",
-        f"WHEN abs(y) < {PLAIN_POWER!r} THEN 1.0 WHEN {size} > {most} THEN NULL WHEN {size} < {least} THEN 0.0",
+        f"WHEN y = 1 THEN x WHEN abs(y) < {PLAIN_POWER!r} THEN 1.0",
+        f"WHEN {size} > {most} THEN NULL WHEN {size} < {least} THEN 0.0",
     )
     return f"(SELECT CASE {' '.join(arms)} ELSE {raised} END FROM (SELECT {base} AS x, {exponent} AS y OFFSET 0) AS o)"
 

@@ -18,6 +18,7 @@ from obverse.core.types import Type, Value
 
 C = 'COLLATE "C"'
 LENGTH_MAX = 400
+BYTES_MAX = 65_536  # of a stored text that is read as another type: of long ones trimming raises, and takes its time
 BLANKS = "' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13)"
 DIGITS = "[0-9]+(_[0-9]+)*"
 NUMBER = f"^[+-]?({DIGITS}([.]({DIGITS})?)?|[.]{DIGITS})([eE][+-]?0*[0-9]{{1,4}})?$"
@@ -119,6 +120,11 @@ READ: dict[tuple[Type, Type], Callable[[str], str]] = {
 }
 
 
+def moment_of_date(x: str) -> str:
+    """Dates reach further than timestamps."""
+    return f"(CASE WHEN {x} < DATE '294277-01-01' OR {x} = DATE 'infinity' THEN CAST({x} AS TIMESTAMP) END)"
+
+
 def as_type(x: str, kind: Type) -> str:
     """A cast that cannot fail."""
     return f"(CAST({x} AS TEXT) {C})" if kind is Type.TEXT else f"CAST({x} AS {NAMES.get(kind, kind.value.upper())})"
@@ -127,14 +133,21 @@ def as_type(x: str, kind: Type) -> str:
 def stored(x: str, column: Column) -> str:
     """A column as it lies, by the type that it has in the database."""
     name, kind = column.stored.upper(), column.type
-    if name.startswith(("DECIMAL", "NUMERIC")) and kind in (Type.INTEGER, Type.DOUBLE):
-        return whole_of_numeric(x) if kind is Type.INTEGER else double_of_numeric(x)
+    numeric = name.startswith(("DECIMAL", "NUMERIC"))
+    if numeric and kind is Type.INTEGER:
+        return whole_of_numeric(x)
     if name.startswith("TIMESTAMP WITH TIME ZONE"):
         x, name = f"({x} AT TIME ZONE 'UTC')", "TIMESTAMP"
+    if kind is Type.TEXT:
+        return as_type(x, kind)
     source = type_of(name) or Type.TEXT
-    x = as_type(x, source)
+    x = double_of_numeric(x) if numeric else as_type(x, source)
+    if source is Type.TEXT:
+        x = f"(CASE WHEN octet_length({x}) <= {BYTES_MAX} THEN {x} END)"
     if source is kind:
         return x
+    if (source, kind) == (Type.DATE, Type.TIMESTAMP):
+        return moment_of_date(x)
     if (source, kind) in PLAIN:
         return as_type(x, kind)
     return READ[source, kind](x) if (source, kind) in READ else READ[Type.TEXT, kind](as_type(x, Type.TEXT))

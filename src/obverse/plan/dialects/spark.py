@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from obverse.catalog.model import Column
 from obverse.core.types import Type, Value
 from obverse.plan.dialects import spark_texts as texts
-from obverse.plan.dialects.base import SMALL, TERM_MOST, Dialect
+from obverse.plan.dialects.base import SMALL, TERM_MOST, Dialect, listed
 from obverse.plan.dialects.spark_reading import read_as, read_stored
 
 TINY_DIGITS = 1 << 20  # sums are split here, so that neither part of 2**40 integers below 2**37 can leave 64 bits
@@ -170,6 +170,10 @@ class Spark(Dialect):
 
     def same(self, left: str, right: str, kind: Type) -> str:
         return f"{left} <=> {right}"
+
+    def column_of(self, values: Sequence[Value], kind: Type) -> str:
+        read = "CAST(h AS BIGINT)" if kind is Type.INTEGER else "decode(unhex(h), 'UTF-8')"
+        return f"(SELECT {read} AS u FROM (SELECT explode(split('{listed(values, kind)}', ',')) AS h) AS x)"
 
     def common(self, name: str, query: str, *, kept: bool) -> str:
         return f"{name} AS {query}"

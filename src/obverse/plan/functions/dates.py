@@ -32,6 +32,7 @@ RANGES = {
     "week": (1, 53),
 }
 GROWING = {"year": (1, 9999), "isoyear": (1, 9999), "decade": (0, 999), "century": (1, 100), "millennium": (1, 10)}
+MONTHS = {"decade": 120, "year": 12, "quarter": 3, "month": 1}  # of units that are whole months
 CLOCK = ("hour", "minute", "second")
 FIRST = {"decade": dt.datetime(10, 1, 1)}  # the first decade begins before the calendar
 LISTED_MAX = 10_000
@@ -146,11 +147,19 @@ def truncate(unit: str, moment: dt.datetime) -> dt.datetime:
 
 
 def _next(unit: str, moment: dt.datetime) -> dt.datetime:
-    months = {"decade": 120, "year": 12, "quarter": 3, "month": 1}.get(unit)
+    months = MONTHS.get(unit)
     if months is not None:
         year, month = divmod(moment.year * 12 + moment.month - 1 + months, 12)
         return moment.replace(year=year, month=month + 1)
     return moment + dt.timedelta(**{f"{unit}s": 1})
+
+
+def _steps(unit: str, first: dt.datetime, last: dt.datetime) -> int:
+    """How often `_next` leads from the first to the last, or to what is just before it."""
+    months = MONTHS.get(unit)
+    if months is not None:
+        return ((last.year - first.year) * 12 + last.month - first.month) // months
+    return (last - first) // dt.timedelta(**{f"{unit}s": 1})
 
 
 @lru_cache(maxsize=64)
@@ -158,9 +167,11 @@ def units_between(unit: str, ends: tuple[dt.datetime, dt.datetime], kind: Type) 
     """The first moment of every unit that meets the range; None when there are too many, or the calendar ends."""
     unit = "day" if kind is Type.DATE and unit in CLOCK else unit  # a date has no hours
     first, last = (truncate(unit, max(end, FIRST.get(unit, dt.datetime.min))) for end in ends)
+    if _steps(unit, first, last) >= LISTED_MAX:
+        return None
     values: list[dt.datetime] = []
     while first <= last:
-        if len(values) >= LISTED_MAX or first.year >= 9990:
+        if first.year >= 9990:
             return None
         values.append(first)
         first = _next(unit, first)

@@ -1,0 +1,1 @@
+"""Publish: releases that stand on their own. Methods choose what is measured, and see noisy values only."""
