@@ -11,7 +11,7 @@ import pytest
 from obverse.core.errors import BudgetExceeded, LedgerError
 from obverse.core.ledger import Receipt, Stored
 from obverse.ledger import postgres, postgres_server
-from tests.crash.wire import LATE_S, Wire
+from tests.crash.wire import Wire
 from tests.servers import needed
 
 psycopg = needed("psycopg")
@@ -94,11 +94,12 @@ def test_a_commit_that_is_on_its_way_for_too_long_is_reported_as_charged(wired):
     wire.mend()
     project.reserve(opened, "uncut", TENTH)
     opened.ledger.server._settings = postgres_server.PostgresServer("", "", busy_s=0.05)._settings
-    wire.cut(len(wire.requests) - 1, "late")
+    wire.cut(len(wire.requests) - 1, "late", soon=False)
     with pytest.raises(LedgerError) as caught:
         project.reserve(opened, "late", TENTH)
     assert (caught.value.code, caught.value.charged) == ("ledger_in_doubt", True)
-    time.sleep(2 * LATE_S)
+    wire.released.set()
+    assert wire.arrived.wait(60)
     assert len(charges(past)["late"]) == 1
     assert opened.ledger.spent().amount == 2 * TENTH
 

@@ -6,7 +6,6 @@ import os
 import socket
 import struct
 import threading
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -19,7 +18,7 @@ class Wire:
     """Listens beside the server, on a socket of its own, and passes everything on until it is told to cut.
 
     before: the request never reaches the server. after: the server has answered, and the answer is lost.
-    late:   the client has lost the wire, and its request reaches the server a while later.
+    late:   the client has lost the wire, and its request reaches the server a while later, or once it is released.
     """
 
     def __init__(self, address: str, folder: Path) -> None:
@@ -36,9 +35,10 @@ class Wire:
         self._listening.listen(64)
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def cut(self, at: int, how: Cut, *, for_good: bool = False) -> None:
+    def cut(self, at: int, how: Cut, *, for_good: bool = False, soon: bool = True) -> None:
         """Cut at the request of this number from now on, counted from zero."""
         self.requests.clear()
+        self.soon, self.released, self.arrived = soon, threading.Event(), threading.Event()
         self._cut_at, self.stays_down, self._for_good = (at, how), False, for_good
 
     def mend(self) -> None:
@@ -85,9 +85,10 @@ class Wire:
             lost.set()
             if how == "late":
                 client.shutdown(socket.SHUT_RDWR)
-                time.sleep(LATE_S)
+                self.released.wait(LATE_S if self.soon else None)
             server.sendall(request)
-            done.wait(5)
+            done.wait(60)
+            self.arrived.set()
             return
 
     def _now(self) -> Cut | None:
@@ -102,10 +103,10 @@ class Wire:
             while True:
                 head = _exactly(server, 5)
                 message = _exactly(server, struct.unpack("!I", head[1:])[0] - 4, head)
+                if head[:1] == b"Z":
+                    done.set()  # before the client hears of it, whose next request waits for an answer of its own
                 if not lost.is_set():
                     client.sendall(message)
-                if head[:1] == b"Z":
-                    done.set()
         with suppress(OSError):
             client.shutdown(socket.SHUT_RDWR)
 

@@ -11,9 +11,11 @@ import pytest
 from obverse.catalog.model import Column
 from obverse.core.bounds import UNBOUNDED, Bounds, Categories, interval
 from obverse.core.types import Type
+from obverse.engines.postgres import NAMED
 from obverse.plan import print as printing
 from obverse.plan.dialects import DIALECTS
 from obverse.testing.neighbours import WRITTEN
+from tests.servers import postgres_address
 from tests.stands import STANDS
 
 D = DIALECTS["duckdb"]
@@ -85,6 +87,53 @@ def test_every_declaration_reads_every_stored_value_without_an_error(
                     connection.execute(f"SELECT {read} AS c, hash(c) FROM {table} AS t").fetchnumpy()
 
 
+ENDLESS = ("infinity", "-infinity", "0001-01-01")
+IN_POSTGRES: dict[str, tuple[str, ...]] = {
+    "SMALLINT": ("-32768", "32767"),
+    "BIGINT": ("-9223372036854775808", "9223372036854775807"),
+    "NUMERIC": ("NaN", "Infinity", "-1e1000", "1e-1000", "9223372036854775807.5", "1.797693134862315807e308", "0.5"),
+    "REAL": ("NaN", "-Infinity", "1e-45", "3.4e38"),
+    "DOUBLE PRECISION": ("NaN", "Infinity", "5e-324", "1.7e308", "9.223372036854775807e18", "-9.3e18"),
+    "TEXT": (*WRITTEN, "9" * 401, "1e9999", "2020-02-30", "0000-01-01", "\u00a012", "\u0663", "5874897-12-31"),
+    "CHAR(5)": ("a", ""),
+    "BYTEA": ("\\xff00",),
+    "UUID": ("ffffffff-ffff-ffff-ffff-ffffffffffff",),
+    "JSONB": ('{"a": [1]}',),
+    "MONEY": ("-92233720368547758.08",),
+    "DATE": (*ENDLESS, "5874897-12-31", "4713-01-01 BC"),
+    "TIME": ("24:00:00",),
+    "TIMESTAMP": (*ENDLESS, "294276-12-31 23:59:59.999999", "4713-01-01 BC"),
+    "TIMESTAMP WITH TIME ZONE": (*ENDLESS, "294276-12-31 23:59:59.999999+00", "4713-01-01 00:00:00+00 BC"),
+    "INTERVAL": ("178000000 years", "-1 mon"),
+    "BOOLEAN": ("true", "false"),
+    "BIGINT[]": ("{1,2}",),
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Any]:
+    address = postgres_address()
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as made:
+        yield made
+
+
+@pytest.mark.parametrize("physical", IN_POSTGRES)
+def test_every_declaration_reads_every_value_stored_in_postgres_without_an_error(physical: str, server: Any) -> None:
+    server.execute(f"DROP TABLE IF EXISTS stored; CREATE TABLE stored (x {physical})")
+    for text in (*IN_POSTGRES[physical], None):
+        server.execute(f"INSERT INTO stored VALUES (CAST(CAST(%s AS TEXT) AS {physical}))", (text,))
+    if physical == "TEXT":  # eight bytes for each of so many are more than the server gives
+        server.execute("INSERT INTO stored VALUES (repeat('1', 140000000))")
+    name = NAMED.get(physical, physical)
+    for kind in Type:
+        for bounds in (UNBOUNDED, BOUNDED[kind]):
+            for nullable in (True, False):
+                read = printing.enforced(Column("x", kind, nullable, bounds, stored=name), DIALECTS["postgres"])
+                server.execute(f"SELECT COUNT(md5(CAST(c AS TEXT))) FROM (SELECT {read} AS c FROM stored AS t) AS s")
+
+
 ASKED = (
     "SELECT COUNT(*) FROM t WHERE f * f + g > 0 OR f // i = 2 OR f % i = 1 OR ABS(f) - f < 0",
     "SELECT COUNT(CAST(t AS INTEGER)), COUNT(CAST(t AS DOUBLE)), COUNT(CAST(t AS DATE)), COUNT(CAST(t AS TIMESTAMP)) FROM t",
@@ -95,6 +144,13 @@ ASKED = (
     "SELECT date_trunc('hour', ts), COUNT(*) FROM t WHERE t LIKE '%a_%' OR t ILIKE 'É%' OR t IS NULL GROUP BY 1",
     "SELECT VAR_SAMP(big), AVG(big), SUM(big) FROM t",
     "SELECT SUM(NULLIF(i, w)), SUM(COALESCE(i, w, 3)), SUM(GREATEST(d, c, i)) FROM t WHERE i IS DISTINCT FROM w",
+    "SELECT COUNT(LAST_DAY(CAST(REPLACE(t, 'a', '5881580-07-10') AS DATE))), COUNT(*) FROM t"
+    " WHERE DATE_TRUNC('month', CAST(t || '5881580-07-10' AS DATE)) IS NULL OR 0 <= YEAR(CAST('290309-12-2' || w AS DATE))"
+    " * 900000000000000",
+    "SELECT SUM(CASE WHEN i > 3 THEN 5e-324 ELSE 1e30 END), MEDIAN(CASE WHEN i > 3 THEN -5e-324 ELSE 1e70 END) FROM t",
+    "SELECT COUNT(*) FROM (SELECT big FROM t WHERE big IN (1, 2, 3, 4, 5, 6, 7, 8)) AS few WHERE big * 3000000000 > 5",
+    "SELECT COUNT(*) FROM (SELECT g FROM t WHERE g IN (1, 2, 3, 4, 5, 6, 7.5, 8)) AS few WHERE LN(g) > 0.5",
+    "SELECT COUNT(*) FROM (SELECT d FROM t WHERE d IN (1, 2, 3, 4, 5, 6, 7.5, 8)) AS few WHERE LN(d) > 0.5",
 )
 
 

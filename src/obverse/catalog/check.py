@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from obverse.catalog.entity import entity_problems
+from obverse.catalog.graphs import network_problems
 from obverse.catalog.locate import KeyParts, Place, dotted
 from obverse.catalog.model import Budget, Catalog, Limits, Table
+from obverse.catalog.policy import policy_problems
 from obverse.catalog.shape import suggestion
 from obverse.core.bounds import Interval
 from obverse.core.errors import CatalogError
@@ -21,6 +23,7 @@ def catalog_problems(catalog: Catalog, place: Place = dotted) -> Iterator[Catalo
     """Every contradiction between the declared facts; `place` turns a key into words that locate it."""
     yield from _names(catalog, place)
     yield from entity_problems(catalog.tables, place)
+    yield from network_problems(catalog, place)
     for table in catalog.tables.values():
         yield from _limits(table, catalog, place)
         yield from _size(table, catalog, place)
@@ -29,10 +32,11 @@ def catalog_problems(catalog: Catalog, place: Place = dotted) -> Iterator[Catalo
         yield from _partition(table, catalog, place)
     yield from _prices(catalog, place)
     yield from _purposes(catalog, place)
+    yield from policy_problems(catalog, place)
 
 
 def _names(catalog: Catalog, place: Place) -> Iterator[CatalogError]:
-    yield from names_twice(catalog.tables, ("tables",), place)
+    yield from names_twice((table.name for table in catalog.held), ("tables",), place)
     for table in catalog.tables.values():
         yield from names_twice(table.columns, ("tables", table.name, "columns"), place)
 
@@ -167,10 +171,12 @@ def _defaults(epsilon: Fraction, delta: Fraction, budget: Budget) -> tuple[tuple
 
 
 def _purposes(catalog: Catalog, place: Place) -> Iterator[CatalogError]:
-    for analyst in catalog.analysts.values():
-        for purpose in analyst.purposes:
+    named = [("analysts", "analyst", analyst.name, analyst.purposes) for analyst in catalog.analysts.values()]
+    named += [("tables", "table", table.name, table.purposes) for table in catalog.tables.values()]
+    for section, what, name, purposes in named:
+        for purpose in purposes:
             if purpose not in catalog.purposes:
-                message = f"purpose {purpose!r} of analyst {analyst.name!r} is not declared"
+                message = f"purpose {purpose!r} of {what} {name!r} is not declared"
                 fix = f"Add [purposes.{purpose}] with its epsilon. {suggestion(purpose, catalog.purposes)}"
-                where = place(("analysts", analyst.name, "purposes"))
+                where = place((section, name, "purposes"))
                 yield CatalogError("purpose_not_declared", message, fix=fix, place=where)

@@ -56,13 +56,13 @@ def column(name: str, raw: dict[str, Any], path: KeyParts, document: Document) -
 
 def categories(kind: Type, values: Iterable[object]) -> Categories | None:
     """The values as a list of the type's own, or None when one is not of the type or stands twice."""
-    fitted = tuple(_fitted(kind, value) for value in values)
-    if not fitted or None in fitted or len(set(fitted)) < len(fitted):
+    found = tuple(fitted(kind, value) for value in values)
+    if not found or None in found or len(set(found)) < len(found):
         return None
-    return Categories(fitted)
+    return Categories(found)
 
 
-def _fitted(kind: Type, value: object) -> Value:
+def fitted(kind: Type, value: object) -> Value:
     """The value in the type's own Python form; None when it does not belong to the type."""
     match kind, value:
         case Type.BOOLEAN, bool():
@@ -76,7 +76,7 @@ def _fitted(kind: Type, value: object) -> Value:
         case Type.TEXT, str() if "\0" not in value:
             return value
         case Type.DATE, _:
-            return _date(value)
+            return day_of(value)
         case Type.TIMESTAMP, _:
             return _moment(value, dt.time())
         case _:
@@ -92,7 +92,7 @@ def _double(value: int | float | Decimal) -> float | None:
     return double + 0.0 if math.isfinite(double) else None
 
 
-def _date(value: object) -> dt.date | None:
+def day_of(value: object) -> dt.date | None:
     if isinstance(value, str) and _DATE.fullmatch(value):
         try:
             return dt.date.fromisoformat(value)
@@ -103,7 +103,7 @@ def _date(value: object) -> dt.date | None:
 
 def _moment(value: object, time_of_day: dt.time) -> dt.datetime | None:
     """A timestamp; a date alone means that day at the time given."""
-    date = _date(value)
+    date = day_of(value)
     if date is not None:
         return dt.datetime.combine(date, time_of_day)
     if isinstance(value, str) and _MOMENT.fullmatch(value):
@@ -132,7 +132,7 @@ def _interval(kind: Type, raw: list[object], path: KeyParts, document: Document)
 def _bound(kind: Type, raw: object, time_of_day: dt.time) -> Fraction | None:
     """One bound as the exact number that intervals hold; None when it is not of the type."""
     if kind is Type.DATE:
-        date = _date(raw)
+        date = day_of(raw)
         return None if date is None else Fraction(days(date))
     if kind is Type.TIMESTAMP:
         moment = _moment(raw, time_of_day)

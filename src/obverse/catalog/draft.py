@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -13,6 +14,7 @@ from obverse.catalog.source_types import type_of
 from obverse.core.types import Type
 
 MARK = "# ? "
+COLUMNS = re.compile(r"\[tables\.(.+)\.columns\]")
 HEAD = """\
 # Drafted by `obverse init` from {evidence}.
 # A comment that begins with "?" is a question for you; `obverse check` tells what is still open.
@@ -58,8 +60,15 @@ def draft(files: Sequence[SourceFile], *, name: str, sniffed: Mapping[str, Mappi
 
 
 def questions(text: str) -> tuple[str, ...]:
-    """The open questions of a draft, in order."""
-    return tuple(line.partition(MARK)[2] for line in text.splitlines() if MARK in line)
+    """The open questions of a draft, in order; those about a column begin with its table's name."""
+    found, section = [], ""
+    for line in text.splitlines():
+        if line.startswith("["):
+            columns_of = COLUMNS.fullmatch(line.strip())
+            section = f"{columns_of[1]}." if columns_of else ""
+        if MARK in line:
+            found.append(section + line.partition(MARK)[2])
+    return tuple(found)
 
 
 def _named(files: Sequence[SourceFile]) -> dict[str, SourceFile]:
@@ -78,7 +87,7 @@ def _table(table: str, file: SourceFile, unit: guess.Unit | None, sniffed: Mappi
     yield f"source = {quoted(file.file if file.table is None else f'{file.file}:{file.table}')}"
     if file.kind == "csv" and file.delimiter != ",":
         yield f"delimiter = {quoted(file.delimiter)}"
-    yield from _unit(table, unit)
+    yield from _unit(table, unit, [column for column in file.columns if guess.key_by_name(column)])
     yield f"[{dotted(('tables', table, 'columns'))}]"
     keys = () if unit is None or table not in unit.paths else (unit.paths[table].partition(" -> ")[0],)
     for column, declared in file.columns.items():
@@ -87,9 +96,11 @@ def _table(table: str, file: SourceFile, unit: guess.Unit | None, sniffed: Mappi
     yield ""
 
 
-def _unit(table: str, unit: guess.Unit | None) -> Iterator[str]:
+def _unit(table: str, unit: guess.Unit | None, keys: Sequence[str]) -> Iterator[str]:
     if unit is None or table not in unit.paths:
-        yield f'# unit = "row"  {MARK}{_shown(table)}: who is protected? a key column, "row", or instead public = true'
+        perhaps = f" (perhaps {_shown(quoted(keys[0]))})" if keys else ""
+        asked = f'who is protected? a key column{perhaps}, "row", or instead public = true'
+        yield f'# unit = "row"  {MARK}{_shown(table)}: {asked}'
         return
     path = unit.paths[table]
     yield f"unit = {quoted(path)}  {MARK}{_shown(table)}: is this who is protected? guessed from the name"
@@ -104,13 +115,16 @@ def _column(column: str, engine_type: str | None) -> str:
     if kind is None:
         return f"# {_shown(column)}: a column of type {_shown(str(engine_type))} cannot be asked about"
     facts = [f'type = "{kind.value}"']
-    doubts = [] if engine_type is not None else ["type guessed from the name"]
+    if kind is Type.TEXT and guess.key_by_name(column):
+        return f"# {_shown(column)}: looks like a key, so it is not declared, and hidden"
+    unknown = kind is Type.TEXT and not guess.free_text_by_name(column)
+    doubts = [] if engine_type is not None else ["type not known, so text" if unknown else "type guessed from the name"]
     if kind.numeric or kind.temporal:
         bounds = guess.bounds_by_name(column) if kind.numeric else None
         facts += [f"bounds = {bounds}"] if bounds else []
         if bounds or not guess.key_by_name(column):
             doubts.append("bounds guessed from the name" if bounds else "smallest and largest plausible value?")
-    elif kind is Type.TEXT and guess.free_text_by_name(column):
+    elif kind is Type.TEXT and not unknown:
         facts.append("hidden = true")
         doubts.append("looks like free text or a name, so hidden")
     elif kind is Type.TEXT:

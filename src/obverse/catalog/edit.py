@@ -12,6 +12,7 @@ from obverse.catalog.locate import KeyParts, dotted, key_lines, quoted
 from obverse.core.errors import Refused
 from obverse.core.numbers import exact, plain
 
+Fact = Fraction | str | Sequence[str]
 _NUMBER = r"[-+0-9eE._]+"
 
 
@@ -31,16 +32,24 @@ def with_number(text: str, path: KeyParts, number: Fraction) -> str:
     return _checked("".join(lines), text, path, number)
 
 
-def with_analyst(text: str, name: str, facts: Mapping[str, Fraction | Sequence[str]]) -> str:
+def with_analyst(text: str, name: str, facts: Mapping[str, Fact]) -> str:
     """The text with a section for one more analyst at its end."""
-    end = _ending(text)
-    if name in _parsed(text).get("analysts", {}):
-        message = f"analyst {name!r} is declared already"
-        raise Refused("name_twice", message, fix=f"Edit [{dotted(('analysts', name))}] in obverse.toml.")
+    return _with_section(text, ("analysts", name), "analyst", facts)
+
+
+def with_survey(text: str, name: str, facts: Mapping[str, Fact]) -> str:
+    """The text with a section for one more survey at its end."""
+    return _with_section(text, ("surveys", name), "survey", facts)
+
+
+def _with_section(text: str, path: tuple[str, str], kind: str, facts: Mapping[str, Fact]) -> str:
+    end, (group, name) = _ending(text), path
+    if name in _parsed(text).get(group, {}):
+        raise Refused("name_twice", f"{kind} {name!r} is declared already", fix=f"Edit [{dotted(path)}] in obverse.toml.")
     written = [f"{key} = {_written(fact)}" for key, fact in facts.items()]
-    section = end.join(["", f"[{dotted(('analysts', name))}]", *written, ""])
+    section = end.join(["", f"[{dotted(path)}]", *written, ""])
     added = text if not text or text.endswith("\n") else text + end
-    return _checked(added + section, text, ("analysts", name), dict(facts))
+    return _checked(added + section, text, path, dict(facts))
 
 
 def number_text(number: Fraction) -> str:
@@ -51,8 +60,10 @@ def number_text(number: Fraction) -> str:
     return short
 
 
-def _written(fact: Fraction | Sequence[str]) -> str:
-    return number_text(fact) if isinstance(fact, Fraction) else f"[{', '.join(quoted(word) for word in fact)}]"
+def _written(fact: Fact) -> str:
+    if isinstance(fact, Fraction):
+        return number_text(fact)
+    return quoted(fact) if isinstance(fact, str) else f"[{', '.join(quoted(word) for word in fact)}]"
 
 
 def _checked(changed: str, text: str, path: KeyParts, value: object) -> str:

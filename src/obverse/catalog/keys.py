@@ -48,6 +48,16 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
+class Day:
+    """A date, such as 2030-12-31, with or without quotes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """A list of lists of strings, each of at least two."""
+
+
+@dataclass(frozen=True, slots=True)
 class Pair:
     """A list of two: numbers, dates or timestamps; the column's type decides which."""
 
@@ -71,7 +81,7 @@ class Section:
 class Named:
     """A table whose keys are names that the owner chooses."""
 
-    what: Literal["table", "column", "analyst", "purpose", "survey", "question", "language", "option"]
+    what: Literal["table", "column", "analyst", "purpose", "survey", "graph", "question", "language", "option"]
     each: Shape
 
 
@@ -83,7 +93,7 @@ class WordOrSection:
     section: Section
 
 
-Shape = Text | Texts | Flag | Whole | Number | TextList | Pair | Listing | Section | Named | WordOrSection
+Shape = Text | Texts | Flag | Whole | Number | TextList | Day | Groups | Pair | Listing | Section | Named | WordOrSection
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +188,10 @@ TABLE = Section(
         Key("unit", Text(), "Who is protected: row, a key column, or a path such as person_id -> people.person_id."),
         Key("size", Whole(2**40), "The public number of units; only under replace."),
         Key("limits", WordOrSection("auto", LIMITS), "What one unit may contribute at most; auto learns it privately."),
+        Key("rows_about", Whole(2**40), "About how many rows, as everybody may know; for when answers leave a service."),
+        Key("purposes", TextList(), "What questions over this table may be asked for; anything unless told."),
+        Key("basis", Text(), "The legal basis on which these rows are held, such as consent; shown to everybody."),
+        Key("retain_until", Day(), "The last day on which questions over this table are answered."),
         Key("partition", PARTITION, "Growing data: each partition has the whole budget, once it is published."),
         Key("public", Flag(), "true: nobody in this table is protected; questions over it alone are exact and free."),
         Key("delimiter", Text(), "CSV: the character between fields; a comma (a tab for .tsv) unless told."),
@@ -217,6 +231,41 @@ SURVEY = Section(
         Key("consent", Texts(), "What people agree to before anything is sent.", required=True),
     )
 )  # fmt: skip
+GRAPH = Section(
+    (
+        Key("edges", Text(), "A .csv, .tsv or .parquet file with a row for each edge; or python, for an object handed over.",
+            required=True),
+        Key("ends", TextList(), "The two columns that hold an edge's ends; from and to unless told."),
+        Key("nodes", Text(), "table.column of the public table that lists everybody who may be in the network, whether "
+            "they are or not; its other columns are attributes.", required=True),
+        Key("unit", Text(("edge", "node")), "What is protected: that two people are connected, or that a person is present at "
+            "all.", required=True),
+        Key("degree", Whole(), "A promise: nobody has more edges. It is not checked; claims that need it say so."),
+        Key("listed", Flag(), "unit node: true when everybody who is in the network has a row of their own, without a second "
+            "end; else whoever has an edge is in it."),
+        Key("delimiter", Text(), "CSV: the character between fields; a comma (a tab for .tsv) unless told."),
+        Key("header", Flag(), "CSV: whether the first line names the columns; else they are column0, column1, ..."),
+    )
+)  # fmt: skip
+OIDC = Section(
+    (
+        Key("issuer", Text(), "The `iss` of the tokens.", required=True),
+        Key("audience", Text(), "The `aud` that they are for.", required=True),
+        Key("jwks", Text(), "File with the issuer's public keys, as its jwks_uri gives them.", required=True),
+        Key("claim", Text(), "The claim that names the account, such as email; sub unless told."),
+    )
+)
+SERVE = Section(
+    (
+        Key("at_once", Whole(1024), "Questions that run side by side; twice the cores unless told."),
+        Key("memory_mb", Whole(2**20), "Memory of the process that answers one question; 4096 unless told."),
+        Key("limit_s", Whole(3600), "A question is killed after so many seconds, or ten times the planned; 30 unless told."),
+        Key("requests_per_minute", Whole(10**6), "Of one account, refusals counted; 600 unless told."),
+        Key("transparency", Flag(), "false: no public page of units, limits and epsilons."),
+        Key("oidc", OIDC, "An OpenID Connect issuer whose tokens stand for accounts."),
+    )
+)
+POLICY = Section((Key("apart", Groups(), 'Tables that no question may bring together, such as [["visits", "payroll"]].'),))
 ROOT = Section(
     (
         Key("project", PROJECT, "The project.", required=True),
@@ -227,6 +276,9 @@ ROOT = Section(
         Key("analysts", Named("analyst", ANALYST), "Who may ask."),
         Key("purposes", Named("purpose", PURPOSE), "What questions may be asked for."),
         Key("tables", Named("table", TABLE), "The tables; needed unless there are surveys."),
+        Key("graphs", Named("graph", GRAPH), "A social network, in a project of its own; `obverse publish graph` reads it."),
+        Key("policy", POLICY, "What no question may do, whoever asks."),
+        Key("serve", SERVE, "How `obverse serve` runs questions."),
         Key("surveys", Named("survey", SURVEY), "What is collected from people who randomize their own answers."),
     )
 )

@@ -11,9 +11,10 @@ from typing import Any
 
 from obverse.catalog.check import catalog_problems
 from obverse.catalog.entity import protected
+from obverse.catalog.graphs import network, network_unit
 from obverse.catalog.ledger_server import ledger_server
 from obverse.catalog.locate import Document, Place
-from obverse.catalog.model import Analyst, Budget, Catalog
+from obverse.catalog.model import Analyst, Budget, Catalog, Oidc, Serving
 from obverse.catalog.shape import shape_problems
 from obverse.catalog.surveys import survey
 from obverse.catalog.tables import table
@@ -74,7 +75,7 @@ def _read(path: Path | str) -> tuple[Path, str]:
         return file, file.read_bytes().decode("utf-8-sig")
     except OSError:
         fix = "Name an obverse.toml or its folder; `obverse init FILE...` drafts one, `obverse demo` writes a sample."
-        raise CatalogError("no_project", f"no readable project at {file}", fix=fix, place=str(file)) from None
+        raise CatalogError("no_project", "there is no project to be read here", fix=fix, place=str(file)) from None
     except UnicodeDecodeError:
         raise CatalogError("bad_toml", "the file is not UTF-8 text", fix="Save it as UTF-8.", place=file.name) from None
 
@@ -104,7 +105,9 @@ def _catalog(raw: dict[str, Any], root: Path, document: Document) -> Catalog:
     tables = {name: table(name, one, root, document, engine["kind"]) for name, one in raw.get("tables", {}).items()}
     if not tables and not raw.get("surveys"):
         raise document.error("missing_key", ("tables",), "the file needs the key 'tables'", fix="Add a [tables.NAME].")
-    unit = protected(tables, Neighbours(privacy.get("neighbours", "add-remove")))
+    neighbours = Neighbours(privacy.get("neighbours", "add-remove"))
+    graphs = {name: network(name, one, root, document, engine["kind"]) for name, one in raw.get("graphs", {}).items()}
+    unit = network_unit(graphs, neighbours) or protected(tables, neighbours)
     if unit is not None and "budget" not in raw:
         why = "A private table without a budget could be asked without end."
         fix = "Add [budget] with an epsilon."
@@ -124,9 +127,17 @@ def _catalog(raw: dict[str, Any], root: Path, document: Document) -> Catalog:
         analysts={name: _analyst(name, one, budget.delta, document) for name, one in raw.get("analysts", {}).items()},
         purposes={name: _budget(one, budget.delta) for name, one in raw.get("purposes", {}).items()},
         dataset=project.get("dataset"),
+        apart=tuple(tuple(group) for group in raw.get("policy", {}).get("apart", ())),
         ledger_server=ledger_server(raw, document),
+        serve=_serving(raw.get("serve", {}), root),
         surveys={name: survey(name, one, document) for name, one in raw.get("surveys", {}).items()},
+        graphs=graphs,
     )
+
+
+def _serving(raw: dict[str, Any], root: Path) -> Serving:
+    oidc = raw.get("oidc")
+    return Serving(**{**raw, "oidc": None if oidc is None else Oidc(**{**oidc, "jwks": root / oidc["jwks"]})})
 
 
 def _budget(raw: dict[str, Any], delta: Fraction) -> Budget:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -46,6 +47,7 @@ class Source:
     header: bool = True
     place: str = field(default="", repr=False)  # what tells a table on a server from every other, once the engine is open
     mark: str = field(default="", repr=False)  # what changes with its rows; for the curator alone
+    among: tuple[str, ...] = field(default=(), repr=False)  # the places of tables on a server that its rows lie in besides
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,10 @@ class Table:
     limits: Limits | Literal["auto"] | None = None  # None: one row per unit, enforced
     size: int | None = None  # declared public number of units, under replace
     partition: Partition | None = None
+    rows_about: int | None = None  # declared, for everybody to know
+    purposes: tuple[str, ...] = ()  # that questions over it may have; empty: any
+    basis: str = ""  # the legal basis on which its rows are held
+    retain_until: dt.date | None = None  # the last day on which it is asked
 
     @property
     def public(self) -> bool:
@@ -95,6 +101,19 @@ class Table:
     @property
     def row_is_unit(self) -> bool:
         return self.unit is not None and self.unit.column is None
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A social network. `table` holds its edges, for the engine and the ledger alone: SQL never reaches it."""
+
+    name: str
+    table: Table
+    ends: tuple[str, str]
+    nodes: tuple[str, str]  # the public table that lists everybody, and its column
+    unit: Literal["edge", "node"]
+    degree: int | None = None  # promised
+    listed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +202,28 @@ class Survey:
 
 
 @dataclass(frozen=True, slots=True)
+class Oidc:
+    """An issuer whose JWTs stand for accounts: `claim` holds the account's name, `jwks` the issuer's public keys."""
+
+    issuer: str
+    audience: str
+    jwks: Path
+    claim: str = "sub"
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """How a service runs questions; at_once 0: twice the cores."""
+
+    at_once: int = 0
+    memory_mb: int = 4096
+    limit_s: int = 30
+    requests_per_minute: int = 600
+    transparency: bool = True
+    oidc: Oidc | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Catalog:
     """A whole project: one protected entity, one notion of neighbours, one accountant."""
 
@@ -200,7 +241,15 @@ class Catalog:
     purposes: Mapping[str, Budget] = field(default_factory=dict)
     dataset: str | None = None  # the dataset's declared name, when several projects share one
     surveys: Mapping[str, Survey] = field(default_factory=dict)
+    serve: Serving = Serving()
+    apart: tuple[tuple[str, ...], ...] = ()  # tables that no question may bring together
     ledger_server: Server | None = None  # where several machines share one ledger; None: it is the file `ledger`
+    graphs: Mapping[str, Network] = field(default_factory=dict)
+
+    @property
+    def held(self) -> tuple[Table, ...]:
+        """Everything that rows are read from: the tables, and the edges of a network."""
+        return (*self.tables.values(), *(graph.table for graph in self.graphs.values()))
 
     @property
     def neighbours(self) -> Neighbours:
@@ -222,7 +271,8 @@ class Catalog:
             repr((t.name, t.unit, t.limits, t.size, *_grown(t), [t.columns[c] for c in sorted(t.columns)]))
             for t in sorted(self.tables.values(), key=lambda t: t.name)
         ]
-        text = "\n".join([repr(self.unit), self.accounting, *facts])
+        graphs = [repr((g.name, g.ends, g.nodes, g.unit, g.degree, g.listed)) for g in self.graphs.values()]
+        text = "\n".join([repr(self.unit), self.accounting, *facts, *graphs])
         return hashlib.sha256(text.encode()).hexdigest()
 
 

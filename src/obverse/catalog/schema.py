@@ -35,6 +35,11 @@ def _schema(shape: k.Shape) -> dict[str, Any]:
             return dict(NUMBERS[kind])
         case k.TextList():
             return {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+        case k.Day():
+            return {"type": "string", "format": "date"}
+        case k.Groups():
+            group = {"type": "array", "items": {"type": "string"}, "minItems": 2, "uniqueItems": True}
+            return {"type": "array", "items": group}
         case k.Pair():
             return {"type": "array", "items": {"type": ["number", "string"]}, "minItems": 2, "maxItems": 2}
         case k.Listing():

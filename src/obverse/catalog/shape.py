@@ -9,6 +9,7 @@ from typing import assert_never
 
 from obverse.catalog import keys as k
 from obverse.catalog import parameters
+from obverse.catalog.columns import day_of
 from obverse.catalog.locate import Document, KeyParts
 from obverse.core.errors import CatalogError, Refused
 
@@ -23,10 +24,10 @@ def shape_problems(raw: object, document: Document) -> Iterator[CatalogError]:
     return _problems(raw, k.ROOT, (), document)
 
 
-def nearest(name: str, names: Iterable[str]) -> str | None:
+def nearest(name: str, names: Iterable[str], *, cutoff: float = 0.55) -> str | None:
     """The name that was probably meant."""
     by_lower = {candidate.lower(): candidate for candidate in names}
-    close = difflib.get_close_matches(name.lower(), list(by_lower), n=1, cutoff=0.55)
+    close = difflib.get_close_matches(name.lower(), list(by_lower), n=1, cutoff=cutoff)
     return by_lower[close[0]] if close else None
 
 
@@ -64,6 +65,12 @@ def _problems(raw: object, shape: k.Shape, path: KeyParts, document: Document) -
         case k.TextList():
             if not isinstance(raw, list) or not all(isinstance(item, str) for item in raw):
                 yield _wrong('a list of texts such as ["a", "b"]', path, document)
+        case k.Day():
+            if day_of(raw) is None:
+                yield _wrong("a date such as 2030-12-31", path, document)
+        case k.Groups():
+            if not _grouped(raw):
+                yield _wrong('a list of lists of names such as [["a", "b"]]', path, document)
         case k.Pair():
             if not isinstance(raw, list) or len(raw) != 2:
                 yield _wrong("a list of two, the smallest and the largest value, such as [0, 120]", path, document)
@@ -72,6 +79,13 @@ def _problems(raw: object, shape: k.Shape, path: KeyParts, document: Document) -
                 yield _wrong('a list such as ["F", "M"], or "table.column" of a public table', path, document)
         case _:
             assert_never(shape)
+
+
+def _grouped(raw: object) -> bool:
+    groups = raw if isinstance(raw, list) else [None]
+    return all(
+        isinstance(group, list) and len(group) > 1 and all(isinstance(item, str) and item for item in group) for group in groups
+    )
 
 
 def _section(raw: object, section: k.Section, path: KeyParts, document: Document) -> Iterator[CatalogError]:

@@ -58,14 +58,15 @@ def survey(name: str, raw: dict[str, Any], document: Document) -> Survey:
 
 
 def _check_lines(raw: dict[str, Any], asked: tuple[Question, ...], path: KeyParts, document: Document) -> None:
-    """What people read beside the figures of a card is of one line each."""
-    shown = [*texts(raw["purpose"]).values()]
+    """What people read beside the figures of a card is of one line each; what they consent to may have several."""
+    shown = [*texts(raw["purpose"]).values(), *(text.replace("\n", " ") for text in texts(raw["consent"]).values())]
     for one in asked:
         labels = [label for texts_ in one.labels.values() for label in texts_.values()]
         shown += [one.name, *one.question.values(), *one.options, *labels]
     if not all(is_line(text) for text in shown):
-        message = "what is shown on the card has a line break, a control sign or one that turns the direction of writing"
-        raise document.error("bad_values", path, message, fix="Write questions, options, labels and purpose in one line each.")
+        message = "what people read has a line break, a control sign such as a tab, or one that turns the direction of writing"
+        fix = "Write questions, options, labels and purpose in one line each; a consent may have several, without tabs."
+        raise document.error("bad_values", path, message, fix=fix)
 
 
 def _shuffler(raw: dict[str, Any], path: KeyParts, document: Document) -> str | None:
@@ -115,15 +116,20 @@ def texts(raw: str | dict[str, str]) -> Texts:
 
 
 def _options(raw: dict[str, Any], path: KeyParts, document: Document) -> tuple[str, ...]:
-    found = tuple(unicodedata.normalize("NFC", option) for option in raw.get("options", ()))
+    found = tuple(map(_composed, raw.get("options", ())))
     if found and (len(found) < 2 or len(set(found)) < len(found) or "" in found):
         message = "options are two different texts or more"
         raise document.error("bad_values", (*path, "options"), message, fix="Name each answer once.")
     return found
 
 
+def _composed(text: str) -> str:
+    """As devices compare it (NFC): one option is one text on every keyboard."""
+    return unicodedata.normalize("NFC", text)
+
+
 def _none(raw: dict[str, Any], options: tuple[str, ...], path: KeyParts, document: Document) -> str | None:
-    none: str | None = raw.get("none")
+    none = _composed(raw["none"]) if "none" in raw else None
     if none is not None and none not in options:
         message = "the option for no answer is not among the options"
         raise document.error("bad_values", (*path, "none"), message, fix=f"Add {none!r} to the options, or remove the key.")
@@ -133,7 +139,8 @@ def _none(raw: dict[str, Any], options: tuple[str, ...], path: KeyParts, documen
 def _labels(
     raw: dict[str, Any], options: tuple[str, ...], path: KeyParts, document: Document
 ) -> dict[str, dict[str, str]]:
-    labels: dict[str, dict[str, str]] = raw.get("labels", {})
+    told: dict[str, dict[str, str]] = raw.get("labels", {})
+    labels = {language: {_composed(option): label for option, label in shown.items()} for language, shown in told.items()}
     for language, shown in labels.items():
         if sorted(shown) != sorted(options):
             message = f"the labels of {language} are not those of the options"

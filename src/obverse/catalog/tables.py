@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from obverse.catalog.columns import column
+from obverse.catalog.columns import column, day_of
 from obverse.catalog.locate import Document, KeyParts
 from obverse.catalog.model import AUTO, Limits, Partition, Source, Table
 from obverse.core.numbers import exact
@@ -22,7 +22,7 @@ def table(name: str, raw: dict[str, Any], root: Path, document: Document, engine
     """The table as declared; its keys and their kinds were checked before."""
     path = ("tables", name)
     public = raw.get("public", False)
-    for key in ("unit", "limits", "size", "partition"):
+    for key in ("unit", "limits", "size", "partition", "purposes"):
         if public and key in raw:
             why = "Nobody is protected in a public table."
             fix = f"Remove {key!r} or public = true."
@@ -34,12 +34,16 @@ def table(name: str, raw: dict[str, Any], root: Path, document: Document, engine
     declared: dict[str, dict[str, Any]] = raw.get("columns", {})
     return Table(
         name=name,
-        source=_source(raw, root, path, document, engine),
+        source=source_of(raw["source"], raw, root, path, document, engine),
         columns={key: column(key, one, (*path, "columns", key), document) for key, one in declared.items()},
         unit=None if public else unit_path(name, raw["unit"], (*path, "unit"), document),
         limits=_limits(raw.get("limits")),
         size=raw.get("size"),
         partition=Partition(**raw["partition"]) if "partition" in raw else None,
+        rows_about=raw.get("rows_about"),
+        purposes=tuple(raw.get("purposes", ())),
+        basis=raw.get("basis", ""),
+        retain_until=day_of(raw.get("retain_until")),
     )
 
 
@@ -67,9 +71,10 @@ def _limits(raw: dict[str, Any] | str | None) -> Limits | Literal["auto"] | None
     return None if raw is None else AUTO
 
 
-def _source(raw: dict[str, Any], root: Path, path: KeyParts, document: Document, engine: str) -> Source:
-    text: str = raw["source"]
-    where = (*path, "source")
+def source_of(
+    text: str, raw: dict[str, Any], root: Path, path: KeyParts, document: Document, engine: str, key: str = "source"
+) -> Source:
+    where = (*path, key)
     lower = text.lower()
     csv = lower.endswith(CSV_ENDINGS) and engine == "duckdb"
     for key in ("delimiter", "header"):

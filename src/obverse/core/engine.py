@@ -51,8 +51,9 @@ class Engine(Protocol):
 
     def readable(self, table: str, sql: str) -> bool: ...
 
-    def known_by(self, table: str) -> tuple[str, str]:
-        """What tells a table on a server from every other, and what changes when its rows do, or may have."""
+    def known_by(self, table: str) -> tuple[str, ...]:
+        """What tells a table on a server from every other, what changes when its rows do, or may have; and then what tells
+        the tables that its rows lie in besides."""
         ...
 
     def powers(self) -> tuple[str, ...]:

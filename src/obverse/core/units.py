@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import Literal
 
 
 class Neighbours(Enum):
@@ -39,9 +40,14 @@ class PrivacyUnit:
     neighbours: Neighbours
     first: str = ""  # the partition column, where a unit counts in its first partition only
     each: str = ""  # the partition column, where the unit is one's part of a partition
+    graph: Literal["", "edge", "node"] = field(default="", repr=False)  # of a network, whose name `table` then is
 
     @property
     def words(self) -> str:
+        if self.graph == "edge":
+            return f"one edge of {self.table} (that two people are connected)"
+        if self.graph == "node":
+            return f"one node of {self.table} with all of its edges (that a person is present at all)"
         if self.key is None:
             return f"one row of {self.table}"
         if self.each:

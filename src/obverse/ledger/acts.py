@@ -187,9 +187,9 @@ def _earlier_debit(book: Book, request: Request) -> Debit | None:
 def _exceeded(name: str, charge: Spent, left: Spent) -> ObverseError:
     return BudgetExceeded(
         "budget_exhausted",
-        f"this question costs {words(charge)}, and {words_left(left)} is left of {name}",
+        f"this question costs {words(charge)}; left of {name}: {words_left(left)}",
         why="nothing was read and nothing was spent",
-        fix="Ask at a smaller epsilon, or ask the data's owner for a larger budget.",
+        fix="Ask at a smaller epsilon, or ask the data's owner for a larger budget (`obverse budget grant`).",
     )
 
 

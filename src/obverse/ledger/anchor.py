@@ -48,6 +48,16 @@ def state_of(book: Book) -> Anchored:
     return Anchored(book.ledger_id, book.count, book.head.hex(), book.spent(), book.budget, book.closed)
 
 
+def newest(book: Book, anchored: Anchored) -> None:
+    """Refuse a Book that does not hold all that was seen here of its ledger."""
+    if anchored.count == 0 and book.count == 0:
+        return
+    if anchored.ledger_id != book.ledger_id:
+        raise rolled_back(book.place, "it is another ledger than the one last seen here")
+    if anchored.count > book.count or (anchored.count and book.hashes[anchored.count - 1] != anchored.head):
+        raise rolled_back(book.place, f"record {anchored.count} was seen here, and is missing or another one")
+
+
 def rolled_back(place: str, why: str) -> LedgerError:
     return LedgerError(
         "ledger_rolled_back",

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 
 from obverse.catalog.model import Budget
-from obverse.core.errors import LedgerError
+from obverse.core.accounts import Account
+from obverse.core.errors import LedgerError, invariant
 from obverse.core.ledger import Cap, Caps, Entry, Fingerprint, Head, Partitions, Receipt, Scope, Spent, Stored, Terms
 from obverse.core.loss import Loss
-from obverse.ledger import acts
+from obverse.ledger import accounts, acts
 from obverse.ledger.book import Book, Debit
 from obverse.ledger.chain import Draft, damaged
+from obverse.ledger.rights import Act, Rights
 
 Decide = Callable[[Book], "Draft | Debit | None"]
 
@@ -144,6 +147,38 @@ class ChainLedger(ABC):
     def record_custody(self, table: str, columns: Sequence[str], what: str, reason: str) -> None:
         """Note, durably, that the curator is about to read rows themselves."""
         self._append("custody", lambda book: acts.custody(table, columns, what, reason))
+
+    def record_right(self, act: Act) -> int:
+        """Append an act on somebody's rights; gives its record's number."""
+        entry, _ = self._append("rights", act.draft)
+        invariant(entry is not None, "an act is always written")
+        return 0 if entry is None else entry.number
+
+    def rights(self) -> Rights:
+        """What the chain says of rights at this moment; to be read only."""
+        return self._seen().rights
+
+    def accounts(self) -> Mapping[str, Account]:
+        """Who may reach a service over this data, at this moment."""
+        return dict(self._seen().accounts)
+
+    def change_account(self, decide: Callable[[Book], Draft | None]) -> None:
+        """Append an act of obverse.ledger.accounts."""
+        self._append("account", decide)
+
+    def service_secret(self) -> bytes:
+        """A secret that all servers over this ledger share; made when it is first needed."""
+        if self._book().secret is None:
+            self._append("account", lambda book: accounts.secret_made(book, secrets.token_hex(32)))
+        number = self._book().secret
+        invariant(number is not None, "the secret was just made")
+        return bytes.fromhex(self.note(number or 0))
+
+    def answered(self, receipt_id: str) -> tuple[Stored, Scope] | None:
+        """A stored answer by the id of its debit, and whose it is; None where there is none."""
+        number = self._seen().receipts.get(receipt_id)
+        debit = None if number is None else self._seen().debits[number]
+        return None if debit is None or debit.answer is None else (self._stored(debit), debit.scope)
 
     def _stored(self, debit: Debit) -> Stored:
         answer = self._answer(debit.number)

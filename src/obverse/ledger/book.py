@@ -9,12 +9,15 @@ from typing import Any
 from obverse.accounting.budget import cap_of
 from obverse.accounting.group import grouped
 from obverse.catalog.model import Budget
+from obverse.core.accounts import Account
 from obverse.core.errors import LedgerError, ObverseError
 from obverse.core.ledger import Cap, Entry, Head, Partitions, Scope, Spent, Terms
 from obverse.core.units import Neighbours
-from obverse.ledger.account import Account
+from obverse.ledger import accounts
+from obverse.ledger.account import Account as Counted
 from obverse.ledger.chain import START, damaged
 from obverse.ledger.codec import fraction_of
+from obverse.ledger.rights import Rights
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +38,9 @@ class Book:
     """A running fold, the one mutable thing here; `apply` believes only records that the chain has vouched for."""
 
     __slots__ = (
-        "acknowledged", "budget", "cap", "catalog", "closed", "dataset", "debits", "granted", "hashes", "keys", "last",
-        "ledger_id", "person", "place", "plans", "terms", "through", "totals", "version",
+        "accounts", "acknowledged", "budget", "cap", "catalog", "closed", "dataset", "debits", "granted", "hashes", "keys",
+        "last", "ledger_id", "person", "place", "plans", "receipts", "rights", "secret", "terms", "through",
+        "totals", "version",
     )  # fmt: skip
 
     def __init__(self, place: str) -> None:
@@ -48,14 +52,18 @@ class Book:
         self.budget: Budget
         self.cap: Cap
         self.closed = False
-        self.totals: dict[tuple[str | None, str | None], Account] = {}
+        self.totals: dict[tuple[str | None, str | None], Counted] = {}
         self.person: Spent
         self.through: int | None = None
         self.debits: dict[int, Debit] = {}
+        self.receipts: dict[str, int] = {}  # the number of a debit by its id
         self.keys: dict[tuple[str, str], int] = {}
         self.plans: dict[tuple[Scope, str], int] = {}
         self.granted: set[str] = set()
         self.acknowledged: set[str] = set()
+        self.accounts: dict[str, Account] = {}
+        self.secret: int | None = None  # the record whose note holds it
+        self.rights = Rights()
 
     @property
     def count(self) -> int:
@@ -73,7 +81,7 @@ class Book:
 
     def after(self, charge: Spent, partitions: Partitions | None) -> Spent:
         """What will be spent of everybody's budget once the charge is written."""
-        return self.totals.get((None, None), Account(Spent(self.terms.accounting))).after(charge, partitions)
+        return self.totals.get((None, None), Counted(Spent(self.terms.accounting))).after(charge, partitions)
 
     def chain_head(self) -> Head:
         return Head(self.count, self.head.hex())
@@ -106,7 +114,7 @@ class Book:
         for part in dict.fromkeys(
             [(None, None), (scope.analyst, None), (None, scope.purpose), (scope.analyst, scope.purpose)]
         ):
-            self.totals.setdefault(part, Account(Spent(self.terms.accounting))).add(charge, where)
+            self.totals.setdefault(part, Counted(Spent(self.terms.accounting))).add(charge, where)
         if self.spent() != total_stated(entry, self.terms):
             raise damaged(self.place, f"record {entry.number} states another total than its forerunners add up to")
 
@@ -145,6 +153,7 @@ def _charge(book: Book, entry: Entry) -> None:
     debit = Debit(entry.number, fields["id"], scope, fields["plan"], fields["question"], fields["key"], entry.hash)
     book._count(entry, scope)
     book.debits[entry.number] = debit
+    book.receipts[debit.id] = entry.number
     if debit.key:
         book.keys[(scope.analyst, debit.key)] = entry.number
 
@@ -172,6 +181,7 @@ def _acknowledge(book: Book, entry: Entry) -> None:
 def _version(book: Book, entry: Entry) -> None:
     book.version = entry.fields["version"]
     book.through = entry.fields.get("through", book.through)
+    book.rights.begin_version()
 
 
 def _close(book: Book, entry: Entry) -> None:
@@ -184,6 +194,17 @@ def _reopen(book: Book, entry: Entry) -> None:
 
 def _catalog(book: Book, entry: Entry) -> None:
     book.catalog = entry.fields["fingerprint"]
+
+
+def _account(book: Book, entry: Entry) -> None:
+    if entry.fields["act"] == "secret":
+        book.secret = entry.number
+    else:
+        accounts.folded(book.accounts, entry)
+
+
+def _rights(book: Book, entry: Entry) -> None:
+    book.rights.apply(entry)
 
 
 def _noted(book: Book, entry: Entry) -> None:
@@ -202,4 +223,6 @@ _ACTS: dict[str, Callable[[Book, Entry], None]] = {
     "moved": _reopen,
     "adopt": _noted,
     "custody": _noted,
+    "account": _account,
+    "rights": _rights,
 }

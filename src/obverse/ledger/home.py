@@ -50,6 +50,10 @@ SHAPE = Shape(
             "CREATE TABLE digest (path TEXT NOT NULL, seal TEXT NOT NULL, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL,"
             " inode TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (path, seal)) WITHOUT ROWID",
         ),
+        (
+            "CREATE TABLE rights (dataset TEXT NOT NULL REFERENCES dataset (id), id TEXT NOT NULL, content TEXT NOT NULL,"
+            " PRIMARY KEY (dataset, id)) WITHOUT ROWID",
+        ),
     ),
     code_missing="no_home",
     code_unwritable="no_home",

@@ -38,6 +38,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE obverse.secret (value text NOT NULL)",
         "CREATE UNIQUE INDEX ON obverse.secret ((true))",
     ),
+    (
+        "CREATE TABLE obverse.rights (dataset text NOT NULL REFERENCES obverse.dataset (id), id text NOT NULL,"
+        " content text NOT NULL, PRIMARY KEY (dataset, id))",
+    ),
 )
 
 

@@ -17,8 +17,9 @@ from obverse.ledger.datasets import IN_POSTGRES, Dataset, Datasets
 from obverse.ledger.home import Home, unknown_ledger
 from obverse.ledger.opened import Claimed, Opened, conflict, counted_elsewhere, other_units, same_terms
 from obverse.ledger.registry import Registry
+from obverse.ledger.rights import forget
 from obverse.ledger.shared import known_there, open_shared
-from obverse.ledger.sources import FileSource, Identified, ServerSource, Source, inode_now
+from obverse.ledger.sources import FileSource, Identified, ServerSource, Source, around, inode_now, rows_of
 from obverse.ledger.sqlite import SqliteLedger
 
 
@@ -34,14 +35,14 @@ def open_dataset(
         return open_shared(home, claimed, claimed.server, clock=clock, step=step)
     identified = home.identified(claimed.sources)
     with home.exclusive() as registry:
-        dataset = registry.dataset_of(identified)
+        dataset = registry.dataset_of((*identified, *around(claimed.sources)))
         if dataset is None:
             dataset = _enrolled(registry, claimed, identified)
         else:
             same_terms(dataset, claimed.terms)
             dataset = _located(registry, dataset, claimed)
             registry.remember(dataset.id, identified)
-        _same_paths(registry, claimed.sources)
+        _same_paths(registry, claimed.sources, identified)
         anchored = registry.anchored(dataset.ledger_id)
     step("register: committed")
     ledger = SqliteLedger(dataset.ledger, home.anchor(dataset.ledger_id), clock=clock, step=step)
@@ -63,11 +64,14 @@ def publish(home: Home, opened: Opened, sources: Sequence[Source], through: int 
         with place.shared() as datasets:
             _one_dataset(datasets, opened.dataset.id, identified)
     opened.ledger.record_version(version, through)
+    rights = opened.ledger.rights()
     for place, identified in places.items():
         with place.exclusive() as datasets:
             _one_dataset(datasets, opened.dataset.id, identified)
             datasets.remember(opened.dataset.id, identified)
             datasets.publish(opened.dataset.id, version, identified)
+            if place is opened.registered:
+                forget(datasets, opened.dataset.id, rights)
     return version
 
 
@@ -109,7 +113,8 @@ def _enrolled(registry: Registry, claimed: Claimed, identified: tuple[Identified
             "the ledger named in obverse.toml counts the losses of other data",
             place=str(path),
             why="none of this project's private sources was seen before, and a new dataset needs a ledger of its own",
-            fix="If these are the same people's rows, publish them (obverse data publish); else name another ledger.",
+            fix="If these are the same people's rows, publish them (obverse data publish). Else name another ledger in "
+            'obverse.toml: [project] ledger = ".obverse/another.db".',
         )
     if book.count == 0:
         ledger_id = secrets.token_hex(16)
@@ -165,20 +170,20 @@ def _one_dataset(datasets: Datasets, dataset_id: str, identified: tuple[Identifi
         raise conflict(found.ledger, "some of these sources belong to another dataset")
 
 
-def _same_paths(registry: Registry, sources: Sequence[Source]) -> None:
+def _same_paths(registry: Registry, sources: Sequence[Source], identified: Sequence[Identified]) -> None:
     """A table's rows belong to the units they were first said to belong to; else two losses are about two things."""
-    for source in sources:
+    for source, known_by in zip(sources, identified):
         if not isinstance(source, (FileSource, ServerSource)) or not source.unit:
             continue
-        place = os.path.realpath(source.path) if isinstance(source, FileSource) else source.place
-        known = registry.unit_path(place, source.unit)
-        if known != source.unit:
-            raise other_units(source.name, known)
+        for place in rows_of(source, known_by) if isinstance(source, FileSource) else (source.place,):
+            known = registry.unit_path(place, source.unit)
+            if known != source.unit:
+                raise other_units(source.name, known)
 
 
 def private_here(home: Home, sources: Sequence[Source], server: Server | None = None) -> bool:
     """Whether any of these sources is known as private data, on this machine or among those that share a server."""
-    identified = home.identified(sources)
+    identified = (*home.identified(sources), *around(sources))
     with home.shared() as registry:
         known = registry.dataset_of(identified) is not None
     return known or (server is not None and known_there(home, server, sources))

@@ -22,7 +22,7 @@ from obverse.ledger.opened import Claimed, Opened, conflict, counted_elsewhere, 
 from obverse.ledger.postgres import PostgresLedger, PostgresRows
 from obverse.ledger.postgres_errors import failed
 from obverse.ledger.postgres_server import PostgresServer, server_of
-from obverse.ledger.sources import FileSource, Identified, NamedSource, ServerSource, Source
+from obverse.ledger.sources import FileSource, Identified, NamedSource, ServerSource, Source, around, rows_of
 
 _BRING = (
     "Go on with that file: remove [ledger] from obverse.toml. Or bring it: `obverse ledger move FILE` without [ledger],"
@@ -55,7 +55,7 @@ def known_there(home: Home, server: Server, sources: Sequence[Source]) -> bool:
     try:
         identified = home.identified(sources, shared.seal)
         with shared.shared() as datasets:
-            return datasets.dataset_of(identified) is not None
+            return datasets.dataset_of((*identified, *around(sources))) is not None
     finally:
         shared.close()
 
@@ -90,7 +90,8 @@ def _agreed(home: Home, shared: PostgresServer, claimed: Claimed, clock: Callabl
     """The one dataset that the database and this home both mean; made when neither knows any of the sources."""
     known_here, identified = home.identified(claimed.sources), home.identified(claimed.sources, shared.seal)
     with shared.exclusive() as datasets, home.shared() as registry:
-        here, there = registry.dataset_of(known_here), datasets.dataset_of(identified)
+        beside = around(claimed.sources)
+        here, there = registry.dataset_of((*known_here, *beside)), datasets.dataset_of((*identified, *beside))
         if here is not None and here.ledger != IN_POSTGRES:
             raise counted_elsewhere(str(here.ledger), _BRING)
         if here is not None and there is not None and here.id != there.id:
@@ -140,7 +141,7 @@ def _same_units(datasets: Datasets, dataset: Dataset, sources: Sequence[Source],
     for source, known_by in zip(sources, identified):
         if not isinstance(source, (FileSource, ServerSource)) or not source.unit:
             continue
-        itself = f"content {known_by.digest}" if isinstance(source, FileSource) else source.place
+        itself = rows_of(source, known_by)[1] if isinstance(source, FileSource) else source.place
         for place in (f"{dataset.id} table {source.name}", f"{dataset.id} {itself}"):
             known = datasets.unit_path(place, source.unit)
             if known != source.unit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ class FileSource:
     path: Path
     unit: str = ""  # the declared way from its rows to their unit
     folder: bool = False  # whether it may be a folder
+    table: str = ""  # which of the tables that the file holds; empty where it is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class ServerSource:
     place: str
     mark: str  # changes when the rows do
     unit: str = ""
+    among: tuple[str, ...] = ()  # the places of tables that its rows lie in besides: what a view reads, a partition's whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +101,28 @@ def identify(source: Source, seal: Seal, digest_of: Callable[[Stamp], str]) -> I
             return Identified(name, "", (Identity("name", name),))
         case ObjectSource(name, project):
             return Identified(name, "", (Identity("object", f"{os.path.realpath(project)}#{name}"),))
-        case ServerSource(name, place, mark):
+        case ServerSource(name, place, mark=mark):
             return Identified(name, seal.of("mark", mark), (Identity("server", place),))
-        case FileSource(name, path, _, folder):
+        case FileSource(name, path, folder=folder):
             return _identify_file(name, path, seal, digest_of, folder=folder)
+
+
+def rows_of(source: FileSource, known_by: Identified) -> tuple[str, str]:
+    """Where the rows of a file lie, and what they are."""
+    inside = f"#{source.table}" if source.table else ""
+    return f"{known_by.place}{inside}", f"content {known_by.digest}{inside}"
+
+
+def around(sources: Sequence[Source]) -> tuple[Identified, ...]:
+    """Folders in which files lie, and tables that views read or partitions belong to: what is a part of known data is known.
+
+    To be looked up and never remembered: a view may read tables that are public by themselves.
+    """
+    places = {os.path.realpath(source.path): source.name for source in sources if isinstance(source, FileSource)}
+    found = {str(folder): name for place, name in places.items() for folder in Path(place).parents}
+    server = [(there, source.name) for source in sources if isinstance(source, ServerSource) for there in source.among]
+    folders = tuple(Identified(name, "", (Identity("path", folder),)) for folder, name in found.items())
+    return folders + tuple(Identified(name, "", (Identity("server", there),)) for there, name in server)
 
 
 def digest_file(stamp: Stamp) -> str:

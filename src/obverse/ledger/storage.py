@@ -153,11 +153,11 @@ class Database:
         connection.execute("PRAGMA checkpoint_fullfsync = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
+        connection.execute("PRAGMA secure_delete = ON")  # who is forgotten does not lie on in free pages
         connection.execute("BEGIN")  # one view of the file: another process may be making it right now
         version = _format_of(connection, self._shape, self.path)
         connection.execute("ROLLBACK")
         if version != self._shape.format:
-            connection.execute("PRAGMA secure_delete = ON")
             for name, function in self._functions.items():
                 connection.create_function(name, 2, function, deterministic=True)
             self._begin(connection)

@@ -8,7 +8,7 @@ from pathlib import Path
 from obverse.catalog.model import Server
 from obverse.core.errors import Refused
 from obverse.core.ledger import Head
-from obverse.ledger.anchor import NoAnchor, state_of
+from obverse.ledger.anchor import NoAnchor, newest, state_of
 from obverse.ledger.book import Book
 from obverse.ledger.datasets import IN_POSTGRES, Dataset, Datasets
 from obverse.ledger.home import Home
@@ -34,6 +34,9 @@ def take_in(home: Home, claimed: Claimed, server: Server, file: Path) -> Head:
             )
         with home.shared() as registry:
             here = registry.dataset(book.dataset)
+            anchored = None if here is None or here.ledger == IN_POSTGRES else registry.anchored(here.ledger_id)
+        if anchored is not None:
+            newest(book, anchored)
         version = here.version if here is not None else book.version or secrets.token_hex(16)
         dataset = Dataset(book.dataset, version, book.terms, book.ledger_id, IN_POSTGRES)
         same_terms(dataset, claimed.terms)

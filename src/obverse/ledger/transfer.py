@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import sqlite3
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 from obverse.core.errors import LedgerError, Refused
 from obverse.core.ledger import Entry, Head
 from obverse.ledger.anchor import NoAnchor
+from obverse.ledger.base import ChainLedger
 from obverse.ledger.chain import START, damaged
 from obverse.ledger.codec import canonical
 from obverse.ledger.sqlite import SHAPE, SqliteLedger, SqliteRows
@@ -22,6 +24,7 @@ from obverse.ledger.stored import StoredLedger
 from obverse.ledger.verify import verify_store
 
 EXPORT_VERSION = 1
+_FILES = ("", "-wal", "-shm")  # of one database, by how their names end
 TABLES = {"entry": 3, "answer": 2, "note": 2}  # with the number of their columns
 
 
@@ -58,18 +61,31 @@ def restore(copy: Path, ledger_path: Path) -> Head:
     fresh.unlink(missing_ok=True)
     with translated(SHAPE, copy), closing(_read_only(copy)) as source:
         _copy(source, fresh)
-    for suffix in ("", "-wal", "-shm"):
+    aside = _free(ledger_path)
+    for suffix in _FILES:
         old = ledger_path.with_name(ledger_path.name + suffix)
         if old.exists():
-            os.replace(old, ledger_path.with_name(f"{ledger_path.name}.set-aside{suffix}"))
+            os.replace(old, ledger_path.with_name(aside + suffix))
     os.replace(fresh, ledger_path)
     return head
+
+
+def _free(ledger_path: Path) -> str:
+    """A name beside the ledger that nothing has: what an earlier restore set aside may be the newest ledger there is."""
+    names = (f"{ledger_path.name}.set-aside{f'-{number}' if number else ''}" for number in itertools.count())
+    return next(name for name in names if not any(ledger_path.with_name(name + suffix).exists() for suffix in _FILES))
 
 
 def move(ledger: SqliteLedger, target: Path) -> Head:
     """Close this ledger for good, and write a copy that goes on elsewhere with exactly these totals."""
     _absent(target)
-    ledger.close_for_move()
+    try:
+        backup(ledger, target)  # it can be written there: only then is this one closed
+        ledger.close_for_move()
+    except BaseException:
+        with suppress(OSError):
+            target.unlink()
+        raise
     with ledger.database.connection() as source:
         _copy(source, target)
     onward = SqliteLedger(target, NoAnchor())
@@ -95,16 +111,25 @@ def verify_file(path: Path) -> Head:
 def export(ledger: StoredLedger, target: Path) -> Head:
     """Every record as one line of JSON, for the owner: notes (the questions' text) are beside the records."""
     _absent(target)
-    head = Head(0, START.hex())
     with open(target, "x", encoding="ascii") as file:
-        file.write(_line({"obverse_ledger": EXPORT_VERSION}))
-        for entry in ledger.entries():
-            file.write(_line({"record": _record(entry), "hash": entry.hash, "note": ledger.note(entry.number)}))
-            head = Head(entry.number, entry.hash)
-        file.write(_line({"count": head.count, "head": head.hash}))
+        head = Head(0, START.hex())
+        for entry, line in exported(ledger, ledger.note):
+            file.write(line)
+            head = head if entry is None else Head(entry.number, entry.hash)
         file.flush()
         os.fsync(file.fileno())
     return head
+
+
+def exported(ledger: ChainLedger, note: Callable[[int], str]) -> Iterator[tuple[Entry | None, str]]:
+    """The lines of an export. Notes on accounts, which hold the hashes of passwords, are never in it."""
+    yield None, _line({"obverse_ledger": EXPORT_VERSION})
+    count, head = 0, START.hex()
+    for entry in ledger.entries():
+        beside = "" if entry.kind == "account" else note(entry.number)
+        yield entry, _line({"record": _record(entry), "hash": entry.hash, "note": beside})
+        count, head = entry.number, entry.hash
+    yield None, _line({"count": count, "head": head})
 
 
 def verify_export(lines: Iterable[str]) -> Head:
@@ -134,7 +159,7 @@ def _line(held: dict[str, Any]) -> str:
 
 def _read_only(path: Path) -> sqlite3.Connection:
     if not path.exists():
-        raise Refused("no_such_file", "there is no such file", place=str(path))
+        raise Refused("no_such_file", "there is no such file", place=str(path), fix="Check the name.")
     alone = not path.with_name(path.name + "-wal").exists()  # then SQLite need not make a log beside it
     options = "mode=ro&immutable=1" if alone else "mode=ro"
     return sqlite3.connect(f"{path.resolve().as_uri()}?{options}", uri=True, timeout=BUSY_S)

@@ -19,8 +19,8 @@ def verify_store(rows: Rows, place: str) -> Book:
         book.apply(entry)
         if entry.kind == "charge":
             decode(entry.fields["loss"].encode())
-            if entry.fields["note"]:
-                notes[entry.number] = entry.fields["note"]
+        if entry.fields.get("note"):
+            notes[entry.number] = entry.fields["note"]
     if book.count == 0:
         raise damaged(place, "it has no opening record")
     answers = {debit.number: debit.answer for debit in book.debits.values() if debit.answer is not None}

@@ -47,7 +47,15 @@ def test_open_questions_are_listed_in_order() -> None:
     asked = questions(draft(FILES, name="hospital"))
     assert asked[0].startswith("budget:")
     assert "visits: is this who is protected? guessed from the name" in asked
-    assert "cost: smallest and largest plausible value?" in asked
+    assert "visits.cost: smallest and largest plausible value?" in asked
+    assert "people_2.city: type not known, so text; which values are allowed? values = [...], or leave it open" in asked
+
+
+def test_a_key_of_text_is_left_out_and_offered_as_the_unit() -> None:
+    text = draft([SourceFile("t.csv", dict.fromkeys(("ID", "visit_id", "x")), "csv")], name="p")
+    assert 'a key column (perhaps "ID")' in text
+    assert "# ID: looks like a key, so it is not declared, and hidden" in text
+    assert loads(text.replace('# unit = "row"', 'unit = "ID"'), Path("/project")).tables["t"].columns.keys() == {"x"}
 
 
 def test_what_the_draft_leaves_open_is_what_check_asks(tmp_path: Path) -> None:

@@ -217,7 +217,7 @@ def test_a_folder_or_its_file_may_be_named(tmp_path: Path, corpus: str) -> None:
 
 
 def test_a_missing_project_is_refused_with_the_way_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(CatalogError, match="no readable project") as caught:
+    with pytest.raises(CatalogError, match="no project to be read") as caught:
         load(tmp_path)
     assert caught.value.code == "no_project"
     assert "obverse init" in caught.value.fix

@@ -13,7 +13,7 @@ from obverse.core.ledger import Caps, Stored
 from obverse.ledger import sources
 from obverse.ledger.home import Home
 from obverse.ledger.opened import version_now
-from obverse.ledger.register import changed, open_dataset, publish
+from obverse.ledger.register import changed, open_dataset, private_here, publish
 from obverse.ledger.sources import FileSource, ObjectSource
 
 
@@ -75,6 +75,17 @@ def test_content_seen_once_at_a_path_is_known_for_ever(world):
     path.unlink()
     for name in ("old copy.csv", "new copy.csv"):
         assert world.open(world.claimed("two", world.root / name)).dataset.id == first.dataset.id
+
+
+def test_a_part_of_a_known_folder_is_known_data(world):
+    part = world.file("people/year=2000/part-0.csv")
+    beside = world.file("beside.csv", "other rows\n")
+    folder = FileSource("people", world.root / "people", folder=True)
+    first = world.open(world.claimed("one", sources=(folder,)))
+    assert private_here(world.home, (FileSource("table", part),))
+    assert world.open(world.claimed("two", part)).dataset.id == first.dataset.id
+    assert not private_here(world.home, (FileSource("table", beside),))
+    assert world.open(world.claimed("three", beside)).dataset.id != first.dataset.id
 
 
 def test_other_data_is_another_dataset_with_a_ledger_of_its_own(world, ask):

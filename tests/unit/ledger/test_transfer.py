@@ -53,6 +53,24 @@ def test_a_current_backup_restored_goes_on_without_a_word(world, opened, ask):
     assert opened.ledger.verify() == opened.ledger.head()
 
 
+def test_what_a_restore_sets_aside_is_never_written_over(world, opened, ask):
+    older = world.root / "older.db"
+    backup(opened.ledger, older)
+    ask(opened.ledger, "later", "0.1")
+    newest, path = opened.ledger.head(), opened.ledger.path
+    opened.ledger.close()
+    restore(older, path)
+    restore(older, path)
+    aside = [verify_file(file) for file in path.parent.glob("*.set-aside*") if not file.name.endswith(("-wal", "-shm"))]
+    assert len(aside) == 2
+    assert newest in aside
+
+
+def test_a_move_to_where_nothing_can_be_written_leaves_the_ledger_open(world, opened, ask):
+    assert code_of(move, opened.ledger, world.file("file.txt") / "moved.db") == "ledger_unwritable"
+    ask(opened.ledger, "goes on", "0.1")
+
+
 def test_restoring_from_what_is_no_ledger_changes_nothing(world, opened):
     (world.root / "scribble.db").write_text("scribble " * 1000)
     assert code_of(restore, world.root / "scribble.db", opened.ledger.path) == "ledger_damaged"

@@ -1,0 +1,107 @@
+"""Accounts are records of the chain: seen by every process at once, checked with it, and exported without secrets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from obverse.core.accounts import STOPPED_MAX, fresh_token
+from obverse.core.errors import LedgerError, ObverseError
+from obverse.ledger import accounts as acts
+from obverse.session import accounts
+from obverse.session.curator import export_ledger, opened_ledger, verify_copy, verify_ledger
+from tests import served
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return served.project(tmp_path / "p", people=20)
+
+
+def code(act: object, *arguments: object, **named: object) -> str:
+    with pytest.raises(ObverseError) as refused:
+        act(*arguments, **named)  # type: ignore[operator]
+    return refused.value.code
+
+
+def test_what_one_process_writes_another_sees(folder: Path) -> None:
+    with opened_ledger(folder) as (_, _, mine), opened_ledger(folder) as (_, _, others):
+        issued = accounts.issue_in(mine.ledger, "ana", "analyst", 1, "cora")
+        assert others.ledger.accounts()["ana"].held(issued.token, 0)
+        others.ledger.change_account(lambda book: acts.token_revoked(book, "ana", issued.id, "cora"))
+        assert not mine.ledger.accounts()["ana"].live(0)
+        assert mine.ledger.accounts()["ana"].epoch == mine.ledger.head().count
+
+
+def test_the_chain_and_what_lies_beside_it_verify(folder: Path, tmp_path: Path) -> None:
+    accounts.issue(folder, "ana", "analyst")
+    accounts.set_password(folder, "ana", "a long enough sentence")
+    verify_ledger(folder)
+    export_ledger(folder, tmp_path / "e.jsonl")
+    verify_copy(tmp_path / "e.jsonl")
+    with opened_ledger(folder) as (_, _, opened):
+        number = opened.ledger.accounts()["ana"].password
+        assert number is not None
+        assert opened.ledger.note(number).startswith("$argon2id$")
+        secret = opened.ledger.service_secret().hex()
+    exported = (tmp_path / "e.jsonl").read_text()
+    assert "$argon2id$" not in exported
+    assert secret not in exported
+    assert [json.loads(line)["record"]["act"] for line in exported.splitlines() if '"account"' in line] == [
+        "secret",
+        "token",
+        "password",
+    ]
+
+
+def test_the_secret_is_made_once_for_all(folder: Path) -> None:
+    with opened_ledger(folder) as (_, _, mine), opened_ledger(folder) as (_, _, others):
+        assert len(mine.ledger.service_secret()) == 32
+        assert mine.ledger.service_secret() == others.ledger.service_secret()
+
+
+def test_an_account_is_barred_by_suspension_or_by_three_questions_at_the_limit(folder: Path) -> None:
+    accounts.issue(folder, "ana", "analyst")
+    with opened_ledger(folder) as (_, _, opened):
+        ledger = opened.ledger
+        for _ in range(STOPPED_MAX):
+            assert not ledger.accounts()["ana"].barred
+            ledger.change_account(lambda book: acts.stopped(book, "ana", 1))
+        assert ledger.accounts()["ana"].barred
+    accounts.resume(folder, "ana", "looked")
+    accounts.suspend(folder, "ana", "gone")
+    found, _ = accounts.listed(folder)
+    assert found["ana"].suspended == "gone"
+    assert found["ana"].stopped == 0
+    assert found["ana"].barred
+
+
+def test_what_cannot_be_done_to_accounts(folder: Path) -> None:
+    accounts.issue(folder, "ana", "analyst")
+    assert code(accounts.issue, folder, "ana", "curator") == "account_known"
+    assert code(accounts.issue, folder, "zoe", "analyst") == "analyst_unknown"
+    assert code(accounts.issue, folder, "ana", "analyst", days=0) == "bad_parameter"
+    assert code(accounts.issue, folder, "zoe", "owner") == "bad_parameter"
+    assert code(accounts.revoke, folder, "ana", "nothing") == "unknown_token"
+    assert code(accounts.suspend, folder, "ana", " ") == "no_reason"
+    assert code(accounts.resume, folder, "nobody", "why") == "unknown_account"
+    assert code(accounts.rotate, folder, "nobody") == "unknown_account"
+    assert code(accounts.set_password, folder, "ana", "short") == "weak_password"
+
+
+def test_a_record_that_cannot_be_read_is_damage(folder: Path) -> None:
+    from obverse.ledger.chain import Draft
+
+    with opened_ledger(folder) as (_, _, opened), pytest.raises(LedgerError) as damaged:
+        opened.ledger.change_account(lambda book: Draft("account", {"act": "raise", "name": "ana", "by": "x"}))
+    assert damaged.value.code == "ledger_damaged"
+
+
+def test_a_fresh_token_is_written_down_only_as_hashes(folder: Path) -> None:
+    issued = accounts.issue(folder, "cora", "curator")
+    written = b"".join(file.read_bytes() for file in (folder / ".obverse").iterdir())
+    assert b"cora" in written
+    assert issued.token.encode() not in written
+    assert fresh_token(1, bytes(16))[1].id != issued.id
