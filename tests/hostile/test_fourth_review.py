@@ -81,10 +81,12 @@ def test_the_loss_does_not_depend_on_what_is_found(accounting: str, neighbours: 
             assert len(session.ask(HEAD.format(options) + f"{asked} FROM t GROUP BY {key}")) == 2
 
 
+@pytest.mark.usefixtures("seeded")
 @pytest.mark.parametrize("epsilon", ["0.05", "0.2", "1"])
 @pytest.mark.parametrize(("aggregate", "exact"), [("AVG(age)", 49.5), ("SUM(age)", 89_100), ("COUNT(*)", 1_800)])
 def test_noise_that_hides_all_units_does_not_make_bounds(aggregate: str, exact: float, epsilon: str, tmp_path: Path) -> None:
-    """The interval holds what clipping of a quarter of the units, at most, leaves; it fails once in a thousand."""
+    """The interval holds what clipping of a quarter of the units, at most, leaves. A search believes noise with a chance of
+    one in a hundred, as it says, so noise comes from a seed here."""
     with obverse.open(project(tmp_path / "p")) as session:
         answer = session.ask(HEAD.format(f"epsilon={epsilon}") + f"{aggregate} FROM t", confidence=0.999)
         low, high = answer.intervals[0][0]  # type: ignore[misc]

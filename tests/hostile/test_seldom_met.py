@@ -115,4 +115,4 @@ def test_what_a_unit_may_bring_is_said_in_the_numbers_that_hold(tmp_path: Path) 
 
 
 def test_nobody_foresees_which_rows_are_chosen(session: Session) -> None:
-    assert len({session._key() for _ in range(9)}) == 9
+    assert len({session.hash_key() for _ in range(9)}) == 9

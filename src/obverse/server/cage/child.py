@@ -1,0 +1,129 @@
+"""What a caged process does: lock itself in, open the engine, wait for one call, answer it, and end.
+
+A call is one of CALLS. `release` is the only one that reads private rows for somebody: exact values are noised in here and
+finished, and only that goes out. Whatever goes wrong in it goes out as one constant word; that memory ended as another, which
+the server counts like a kill, and tells nobody.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from obverse.catalog.model import Catalog
+from obverse.core.engine import Engine
+from obverse.core.errors import ObverseError
+from obverse.core.rng import Rng
+from obverse.engines.failing import Exhausted
+from obverse.plan.verify import verify
+from obverse.server.cage import frames, locks, values
+from obverse.session.ask import released
+from obverse.session.opening import engine_of
+
+READY, DONE, REFUSED, FAILED, EXHAUSTED = b"r", b"d", b"e", b"f", b"m"
+ENGINE_SHARE = 0.6  # of the memory, for the engine itself; arrays of noise and answers need the rest
+LONG_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """What every child of one cage starts from."""
+
+    catalog: Catalog
+    memory_mb: int
+    threads: int
+
+    @property
+    def networked(self) -> bool:
+        """Whether the engine is reached over a network."""
+        return self.catalog.engine.get("kind", "duckdb") != "duckdb"
+
+    def limited(self) -> Catalog:
+        """The catalog whose engine keeps within the cage."""
+        if self.networked:
+            return self.catalog
+        engine = {"memory_limit": f"{int(self.memory_mb * ENGINE_SHARE)}MB", "threads": str(self.threads)}
+        return replace(self.catalog, engine={**self.catalog.engine, **engine})
+
+
+def live(sock: socket.socket, inside: Inside, parent: int) -> None:
+    """The whole life of a child."""
+    locks.of_a_child(parent)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):  # what an engine prints may hold a value
+        os.dup2(nowhere, stream)
+    locks.memory(inside.memory_mb)
+    if not inside.networked:
+        locks.no_files()
+    locks.filter_calls(network=inside.networked)  # before the engine makes threads, which would be without it
+    try:
+        engine = engine_of(inside.limited())
+    except ObverseError as error:
+        frames.send(sock, REFUSED + values.error_bytes(error))
+        return
+    os.environ.clear()
+    frames.send(sock, READY)
+    while True:  # an engine over a network may be asked whether it is still there; then one call
+        name, limit_s, arguments = pickle.loads(frames.receive(sock))
+        if name != "ping":
+            break
+        frames.send(sock, _called(CALLS[name], engine, ()))
+    if limit_s:
+        locks.processor(limit_s * inside.threads)
+    frames.send(sock, _called(CALLS[name], engine, arguments))
+
+
+def _called(call: Callable[..., bytes], engine: Engine, arguments: tuple[Any, ...]) -> bytes:
+    try:
+        return DONE + call(engine, *arguments)
+    except (Exhausted, MemoryError):
+        return EXHAUSTED
+    except Exception:  # it may depend on the data: one constant word
+        return FAILED
+
+
+def _ping(engine: Engine) -> bytes:
+    engine.run_public("SELECT 1", timeout_s=5.0)
+    return b""
+
+
+def _release(engine: Engine, costed: Any, sql: str) -> bytes:
+    verify(costed)
+    return values.finished_bytes(released(costed, sql, engine, Rng()))
+
+
+def _schemas(engine: Engine, tables: tuple[str, ...]) -> bytes:
+    return orjson.dumps({table: dict(engine.schema(table)) for table in tables})
+
+
+def _public(engine: Engine, sql: str) -> bytes:
+    return values.public_bytes(engine.run_public(sql, timeout_s=LONG_S))
+
+
+def _readable(engine: Engine, table: str, sql: str) -> bytes:
+    return orjson.dumps(engine.readable(table, sql))
+
+
+def _known_by(engine: Engine, table: str) -> bytes:
+    return orjson.dumps(engine.known_by(table))
+
+
+def _powers(engine: Engine) -> bytes:
+    return orjson.dumps(engine.powers())
+
+
+CALLS: dict[str, Callable[..., bytes]] = {
+    "ping": _ping,
+    "release": _release,
+    "schemas": _schemas,
+    "public": _public,
+    "readable": _readable,
+    "known_by": _known_by,
+    "powers": _powers,
+}

@@ -1,0 +1,37 @@
+"""One person's rows, by a process of their own: the server cannot import the door that reads them, and never opens it.
+
+Claim:   no route but the curator's export starts that process, and no module of the server can reach that door.
+Proof:   the first by this one caller, `routes/rights.py`, which admits the curator before; the second by the import contract.
+Assumes: the server's user may read the project, as it must to serve it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from obverse.core.errors import Refused
+from obverse.server.refusals import LOG, Unavailable
+
+MODULE = "obverse.session.errand"
+LIMIT_S = 600.0
+
+
+def fetched(project: Path, person: str | int, reason: str, by: str, form: str) -> bytes:
+    """The rows, in the form asked for; or the refusal."""
+    wanted = json.dumps({"project": str(project), "person": person, "reason": reason, "by": by, "format": form})
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", MODULE], input=wanted.encode(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            timeout=LIMIT_S, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        LOG.error("an errand for a person's rows failed")
+        raise Unavailable() from None
+    said, _, packed = done.stdout.partition(b"\n")
+    if said == b"ok":
+        return packed
+    told = json.loads(said)
+    raise Refused(told["code"], told["message"], why=told["why"], fix=told["fix"])

@@ -1,0 +1,1 @@
+"""The PostgreSQL wire protocol, version 3.0, in front of the desk: clients of PostgreSQL connect unchanged."""

@@ -1,0 +1,1 @@
+"""Routes of the HTTP service, a file for each kind of thing."""

@@ -1,0 +1,133 @@
+"""Questions that wait for their turn: what changes meanwhile counts, and what goes wrong at the end tells nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from obverse.core.errors import Failed, LedgerError, ObverseError
+from obverse.ledger.base import ChainLedger
+from obverse.plan.finish import Finished
+from obverse.server.cage.cage import Cage, Killed
+from obverse.server.desk import Caller, Desk, Wanted
+from obverse.server.host import Host
+from obverse.session import accounts
+from tests import served
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a cage needs Linux")
+COUNT = "SELECT COUNT(*) AS n FROM people"
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Host]:
+    made = Host(served.project(tmp_path / "waiting", people=120))
+    yield made
+    made.close()
+
+
+def meanwhile(host: Host, change: Callable[[Path], object], sql: str = COUNT, purpose: str = "") -> tuple[str, str]:
+    """The refusal of a question that waited for a slot while something was changed; and what was spent."""
+    folder = host.path
+    token = accounts.issue(folder, "ana", "analyst").token
+
+    async def asked() -> tuple[str, str]:
+        desk = Desk([host])
+        caller, curator = await desk.sign_in("hospital", token), Caller("hospital", "cora", "curator")
+        slots = desk._slots["hospital"]
+        for _ in range(host.at_once):
+            await slots.acquire()
+        waiting = asyncio.ensure_future(desk.ask(caller, Wanted(sql, purpose=purpose)))
+        while not slots._waiters:
+            await asyncio.sleep(0.005)
+        change(folder)
+        for _ in range(host.at_once):
+            slots.release()
+        with pytest.raises(ObverseError) as refused:
+            await waiting
+        accounts.issue(folder, "cora", "curator")
+        return refused.value.code, (await desk.budget(curator)).lines[0].spent
+
+    return asyncio.run(asked())
+
+
+def test_who_is_suspended_or_revoked_while_a_question_waits_gets_no_answer_and_no_charge(host: Host) -> None:
+    assert meanwhile(host, lambda folder: accounts.suspend(folder, "ana", "now")) == ("account_suspended", "0")
+    accounts.resume(host.path, "ana", "later")
+    assert meanwhile(host, lambda folder: accounts.revoke(folder, "ana")) == ("not_signed_in", "0")
+
+
+def test_a_plan_is_not_run_under_other_declarations_than_its_own(host: Host) -> None:
+    def narrowed(folder: Path) -> None:
+        (folder / "obverse.toml").write_text(served.TOML.replace("bounds = [0, 120]", "bounds = [18, 65]"))
+
+    assert meanwhile(host, narrowed, "SELECT SUM(age) AS s FROM people") == ("project_changed", "0")
+
+
+def test_a_purpose_that_is_taken_away_meanwhile_counts(host: Host) -> None:
+    def kept(folder: Path) -> None:
+        (folder / "obverse.toml").write_text(served.TOML.replace('purposes = ["research"]', 'purposes = ["quality"]'))
+
+    sql = "SELECT COUNT(*) AS n FROM trials"
+    assert meanwhile(host, kept, sql, "research") == ("purpose_not_allowed", "0")
+
+
+def test_questions_that_are_still_read_count_as_waiting(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("obverse.server.desk.ASKING_MAX", 3)
+    token = accounts.issue(host.path, "ana", "analyst").token
+
+    async def many() -> list[Any]:
+        desk = Desk([host])
+        caller = await desk.sign_in("hospital", token)
+        asked = [desk.ask(caller, Wanted(f"{COUNT} WHERE age <> {number}")) for number in range(8)]
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    codes = [getattr(found, "code", "answer") for found in asyncio.run(many())]
+    assert codes.count("answer") == 3
+    assert codes.count("too_many_requests") == 5
+
+
+def failing(host: Host) -> tuple[ObverseError, float]:
+    token = accounts.issue(host.path, "ana", "analyst").token
+
+    async def asked() -> tuple[ObverseError, float]:
+        desk = Desk([host])
+        caller = await desk.sign_in("hospital", token)
+        begun = time.monotonic()
+        with pytest.raises(ObverseError) as failed:
+            await desk.ask(caller, Wanted(COUNT))
+        return failed.value, time.monotonic() - begun
+
+    return asyncio.run(asked())
+
+
+def test_a_killed_question_that_cannot_be_noted_is_told_as_any_failure(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(self: Cage, *rest: Any) -> Finished:
+        raise Killed
+
+    def unwritable(self: ChainLedger, decide: Any) -> None:
+        raise LedgerError("ledger_unwritable", "the disk is full", place="/secret")
+
+    token = accounts.issue(host.path, "ana", "analyst").token
+    monkeypatch.setattr(Cage, "release", killed)
+    monkeypatch.setattr(accounts, "issue", lambda *rest: accounts.Issued("ana", "analyst", token, "", 0))
+    monkeypatch.setattr(ChainLedger, "change_account", unwritable)
+    error, _ = failing(host)
+    assert isinstance(error, Failed)
+    assert error.charged
+
+
+def test_an_answer_that_cannot_be_stored_still_waits_for_its_tick(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unwritable(self: ChainLedger, receipt: Any, answer: bytes) -> None:
+        raise LedgerError("ledger_unwritable", "the disk is full", charged=True)
+
+    monkeypatch.setattr(ChainLedger, "settle", unwritable)
+    monkeypatch.setattr("obverse.server.desk.first_tick", lambda predicted: 1.0)
+    error, took = failing(host)
+    assert error.charged
+    assert took >= 0.99
