@@ -2,6 +2,7 @@
 # PYTHON=/path/to/python chooses another interpreter.
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+export PYTHONDONTWRITEBYTECODE =# empty: what one process of the tests compiled, the others read
 
 SUITABLE := 'import sys, venv; sys.exit(sys.version_info < (3, 11))'
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -13,14 +14,15 @@ BIN := .venv/bin
 endif
 LOCK := requirements/dev.txt
 
-.PHONY: help install demo test packages soak bench dist lock clean
+.PHONY: help install demo test packages soak bench docs dist lock clean
 
 help:
-	@echo "make demo     ask three private questions of a sample"
+	@echo "make demo     ask three private questions of a sample, and say how to open it in a browser"
 	@echo "make test     lint, types, import contracts and tests"
 	@echo "make install  only make the environment .venv"
 	@echo "make soak     the longer checks"
 	@echo "make bench    measure speed"
+	@echo "make docs     build the documentation into site/"
 	@echo "make dist     build wheel and sdist into dist/"
 	@echo "make clean    remove what was built"
 
@@ -41,12 +43,18 @@ packages:
 	@if [ "$$CI" = true ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	dpkg -s $$(cat .ci/apt.txt) >/dev/null 2>&1 || \
 	{ apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$(cat .ci/apt.txt); }; fi
+	@if [ "$$CI" = true ] && command -v npm >/dev/null && [ ! -d web/node_modules ]; then \
+	cd web && npm ci --silent || echo "the page's packages cannot be had: its rebuild and axe-core are skipped by name"; fi
 
 soak: .venv/.developing
 	$(BIN)/python -m pytest -n 2 -m soak
 
 bench: .venv/.developing
 	$(BIN)/python bench/run.py
+
+docs: .venv/.developing
+	$(BIN)/zensical build --clean
+	@echo "Open site/index.html; its search needs a server: $(BIN)/python -m http.server -b 127.0.0.1 -d site"
 
 dist: .venv/.developing
 	$(BIN)/python -m build --no-isolation --outdir dist
@@ -56,7 +64,7 @@ lock: .venv/.developing
 	$(BIN)/pip freeze --exclude-editable --exclude obverse; } > $(LOCK).new && mv $(LOCK).new $(LOCK)
 
 clean:
-	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv dist build site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 .venv/.made:
 	@if [ -z "$(PYTHON)" ] || ! $(PYTHON) -c $(SUITABLE); then \

@@ -1,9 +1,11 @@
-"""`make bench`: samplers, planning, local protocols, anonymize, attacks, verify, asking, peers, engines, many rows; all bars.
+"""`make bench`: samplers, planning, local protocols, anonymize, attacks, verify, serve, the page, asking, peers, engines,
+many rows.
 
-BENCH_PARTS=asking,engines chooses of samplers, ask, local, anonymize, attacks, verify, asking, peers, engines, large.
+BENCH_PARTS=asking,engines chooses of samplers, ask, local, anonymize, attacks, verify, serve, wire, page, asking, peers,
+engines, large.
 BENCH_QUICK=1: 1M rows, neither peers nor local nor large. BENCH_ROWS=1000000 chooses the sizes of asking and its peers,
 BENCH_PEERS=qrlew the peers; engines.py and large.py tell what chooses theirs. All figures of one run are kept in
-.bench/results.json; those of samplers, ask, local, anonymize, attacks and verify are printed.
+.bench/results.json; those of samplers, ask, local, anonymize, attacks, verify, serve, wire and page are printed.
 """
 
 from __future__ import annotations
@@ -45,6 +47,13 @@ SCRIPTS = {
     "anonymize": "anonymize.py",
     "attacks": "attacks.py",
     "verify": "verify.py",
+    "serve": "serve.py",
+    "wire": "wire.py",
+    "page": "page.py",
+    "publish": "publish.py",
+    "publish_graph": "publish_graph.py",
+    "quantiles": "publish_quantiles.py",
+    "synthetic": "publish_synthetic.py",
 }
 PARTS = (*SCRIPTS, "asking", "peers", "engines", "large")
 

@@ -15,7 +15,6 @@ HEAVY = (
     "duckdb",
     "sqlglot",
     "numpy",
-    "rich",
     "pydantic",
     "fastapi",
     "pandas",
@@ -32,6 +31,10 @@ STATEMENTS = {
     "version": "import obverse.cli.main as m, sys; sys.argv = ['obverse', '--version']; run(m.main)",
     "help of ask": "import obverse.cli.main as m, sys; sys.argv = ['obverse', 'ask', '--help']; run(m.main)",
     "help of attack": "import obverse.cli.main as m, sys; sys.argv = ['obverse', 'attack', '--help']; run(m.main)",
+    "help of account": "import obverse.cli.main as m, sys; sys.argv = ['obverse', 'account', '--help']; run(m.main)",
+    "help of explore": "import obverse.cli.main as m, sys; sys.argv = ['obverse', 'explore', '--help']; run(m.main)",
+    "help of learn": "import obverse.cli.main as m, sys; sys.argv = ['obverse', 'learn', '--help']; run(m.main)",
+    "help of serve": "import obverse.cli.main as m, sys; sys.argv = ['obverse', 'serve', '--help']; run(m.main)",
     "help of ledger": "import obverse.cli.main as m, sys; sys.argv = ['obverse', 'ledger', '--help']; run(m.main)",
 }
 RUN = """

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from obverse.anonymize.wish import Wish
-from obverse.session.anonymizing import Files, anonymize, check
+from obverse.session.anonymizing import Checked, Files, anonymize, check
 
 LINKAGE = Path(__file__).parents[3] / "shared" / "data" / "linkage_medical.csv"
 PATIENTS = """race,born,sex,marital,issue
@@ -61,7 +61,7 @@ def made_2_anonymous(tmp_path: Path, suppress: float) -> tuple[dict[str, Any], l
 
 def of_file(tmp_path: Path, text: str, quasi: tuple[str, ...], sensitive: tuple[str, ...]) -> dict[str, Any]:
     (tmp_path / "table.csv").write_text(text)
-    return check(tmp_path / "table.csv", quasi, sensitive)
+    return check(tmp_path / "table.csv", Checked(quasi, sensitive))
 
 
 def test_eleven_rows_become_2_anonymous_by_year_of_birth_without_the_lone_row(tmp_path: Path) -> None:
@@ -123,14 +123,14 @@ def test_a_table_without_names_still_tells_people_apart(tmp_path: Path) -> None:
     (tmp_path / "grades.csv").write_text(GRADES)
     report = anonymize(Files(tmp_path / "grades.csv", tmp_path / "out"), Wish(deidentify=("name",)), {})
     assert "No differential privacy" in report["claim"]["sentence"]
-    assert check(tmp_path / "out" / "table.csv", ("pronouns", "year"), ())["risk"]["unique"] == pytest.approx(3 / 7)
+    assert check(tmp_path / "out" / "table.csv", Checked(("pronouns", "year"), ()))["risk"]["unique"] == pytest.approx(3 / 7)
 
 
 @pytest.mark.skipif(not LINKAGE.exists(), reason="the linkage pair is not at hand")
 def test_121_of_10000_classes_of_the_medical_file_hold_one_diagnosis() -> None:
     """Responsible data science, linkage: the medical file is 3-anonymous, and 363 people's diagnosis follows from sex,
     age and ZIP."""
-    found = check(LINKAGE, ("Gender", "Age", "Zip"), ("Diagnosis",))
+    found = check(LINKAGE, Checked(("Gender", "Age", "Zip"), ("Diagnosis",)))
     homogeneity = next(one for one in found["attacks"] if one["attack"] == "homogeneity")
     assert (found["reaches"]["k"], found["reaches"]["classes"]) == (3, 10_000)
     assert homogeneity["sentence"].startswith("363 people")

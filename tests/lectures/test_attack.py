@@ -95,7 +95,7 @@ def test_all_but_one_exactly_and_through_ask(opened: Open, tmp_path: Path) -> No
     """Responsible data science: X counts all, Y all but Freddie. Exactly, X - Y is Freddie's secret, for each of sixty;
     through ask it is noise.
 
-    False-alarm rate: whatever X is, guesses at epsilon 0.1 are right with a mean chance below 0.53: 49 of 60 in 1 of 10^4 runs.
+    False-alarm rate: whatever X is, guesses at epsilon 0.1 are right with a mean chance below 0.53: 52 of 60 in 1 of 10^7 runs.
     """
     names = ["Freddie", *(f"person {i}" for i in range(59))]
     ill = [i % 2 for i in range(60)]
@@ -108,7 +108,7 @@ def test_all_but_one_exactly_and_through_ask(opened: Open, tmp_path: Path) -> No
     session = opened(STUDY, {"study": {"name": names, "hiv": ill}})
     found = Differencing().ask(Counting(asked_of(session, 0.1), "study", "name"), "hiv = 1", people)
     assert found.rate.trials == 60
-    assert found.rate.wins <= 48
+    assert found.rate.wins <= 51
 
 
 def test_all_subsets_within_e_leave_candidates_that_differ_in_at_most_4e() -> None:

@@ -8,7 +8,7 @@ import click
 
 from obverse.cli.failures import VerbGroup
 from obverse.cli.options import print_json, with_json, with_project
-from obverse.cli.terminal import print_fact
+from obverse.cli.terminal import near, print_fact
 
 
 @click.group(cls=VerbGroup)
@@ -39,4 +39,4 @@ def add(name: str, epsilon: str | None, delta: str | None, purposes: tuple[str, 
     if as_json:
         print_json({"version": 1, "analyst": name, "file": str(file)})
     else:
-        print_fact("Added", f"{name}, in {file}")
+        print_fact("Added", f"{name}, in {near(file)}")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import click
 
 from obverse.cli.failures import REFUSED, VerbGroup
-from obverse.cli.options import print_json, with_json
+from obverse.cli.options import QUASI, SENSITIVE, print_json, with_json
 from obverse.cli.progress import progress
 from obverse.cli.terminal import Heading, print_fact, print_table
 
@@ -43,6 +42,10 @@ def with_models(function: Any) -> Any:
     """Options that `run` and `check` share."""
     for option in (
         with_json,
+        click.option("--reason", default="", metavar="TEXT", help="With a project: why rows are read; sealed into its ledger."),
+        click.option("-p", "--project", type=FILE, metavar="DIR", help="Of a project: FILE is then the name of its table."),
+        click.option("--hierarchy", multiple=True, metavar="COLUMN=KIND", help="intervals:5,10;top=80, mask, dates or tree."),
+        click.option("--hierarchies", type=FILE, metavar="FOLDER", help="COLUMN.csv: a value and its labels, a line each."),
         click.option("--delimiter", metavar="SIGN", help="Of a CSV file; by its first line unless told."),
         click.option("--population", type=FILE, metavar="FILE", help="A table of the population, with the quasi-identifiers."),
         click.option("--presence", metavar="LOW,HIGH", help="Share of the population's lookalikes that is in the table."),
@@ -50,8 +53,8 @@ def with_models(function: Any) -> Any:
         click.option("--t", multiple=True, metavar="[COLUMN=][KIND:]T", help="Closeness: equal, ordered or hierarchical:0.2."),
         click.option("--l", multiple=True, metavar="[COLUMN=][KIND:]L", help="Diversity: 3, entropy:2.5 or recursive:C,L."),
         click.option("--k", type=int, help="Every row looks like k - 1 others."),
-        click.option("--sensitive", default="", metavar="COLUMNS", help="What must not become known of anybody."),
-        click.option("--quasi", default="", metavar="COLUMNS", help="Quasi-identifiers: what others may know of a person."),
+        click.option(*SENSITIVE, default="", metavar="COLUMNS", help="What must not become known of anybody."),
+        click.option(*QUASI, default="", metavar="COLUMNS", help="Quasi-identifiers: what others may know of a person."),
     ):
         function = option(function)
     return function
@@ -66,24 +69,23 @@ def with_models(function: Any) -> Any:
 @click.option("--search", type=click.Choice(["optimal", "mondrian"]), default="optimal", show_default=True)
 @click.option("--loss", type=click.Choice(["columns", "discernibility"]), default="columns", show_default=True,
               help="What the optimal search minimises.")  # fmt: skip
-@click.option("--hierarchies", type=FILE, metavar="FOLDER", help="COLUMN.csv: a value and its labels, a line each.")
-@click.option("--hierarchy", multiple=True, metavar="COLUMN=KIND", help="intervals:5,10;top=80, mask, dates or tree.")
 @click.option("--sample", type=float, metavar="SHARE", help="First draw a uniform sample; alone, it is released raw.")
 @click.option("--deidentify", default="", metavar="COLUMNS", help="Drop direct identifiers; alone, all else is released raw.")
 @click.option("--pseudonymise", default="", metavar="COLUMNS", help="Replace direct identifiers by pseudonyms.")
 @click.option("--manifest", type=FILE, metavar="FILE", help="Repeat a run: all settings come from its manifest.json.")
-@click.option("-p", "--project", type=FILE, metavar="DIR", help="Of a project: FILE is then the name of its table.")
-@click.option("--reason", default="", metavar="TEXT", help="With a project: why rows are read; sealed into its ledger.")
 def run(file: Path, out: Path, **told: Any) -> None:
     """Anonymize FILE, CSV or Parquet, or a table of a project. `run` may be left out."""
-    from obverse.session.anonymizing import Files, anonymize, from_project, manifest
+    from obverse.session.anonymizing import Files, anonymize, manifest, written_to
+    from obverse.session.reviewed import Reading, own_file
 
     wish = manifest(told["manifest"]) if told["manifest"] is not None else _wish(told)
     written = dict(_pair(text) for text in told["hierarchy"])
-    with tempfile.TemporaryDirectory() as folder, progress("searching") as shown:
-        if told["project"] is not None:
-            file = from_project(told["project"], str(file), wish, told["reason"], Path(folder))
-        report = anonymize(Files(file, out, told["population"], told["delimiter"]), wish, written, shown)
+    door = Reading("anonymize", told["project"], told["reason"])
+    population = None if told["population"] is None else own_file(told["population"])
+    read = (*wish.quasi, *wish.sensitive, *wish.keep, *wish.deidentify, *wish.pseudonymise)
+    with door.file(file, tuple(dict.fromkeys(read))) as path, progress("searching") as shown:
+        files = Files(path, out, population, told["delimiter"])
+        table, report = written_to(files).name, anonymize(files, wish, written, shown)
     if told["as_json"]:
         print_json(report)
         return
@@ -94,7 +96,7 @@ def run(file: Path, out: Path, **told: Any) -> None:
             print_fact(label, " ".join(report[part]["sentences"][name] for name in names))
     if report["left_out"]:
         print_fact("Left out", f"columns {', '.join(report['left_out'])}")
-    print_fact("Written", f"{out}: table, report.html, report.json; manifest.json is for you alone")
+    print_fact("Written", f"{out}: {table}, report.html, report.json; manifest.json is for you alone")
 
 
 @anonymize.command()
@@ -103,12 +105,19 @@ def run(file: Path, out: Path, **told: Any) -> None:
 @click.pass_context
 def check(ctx: click.Context, /, file: Path, **told: Any) -> None:
     """What FILE reaches as it is: k, l, t, risk, attacks. Exit code 3 when it misses what is demanded."""
+    from obverse.session.anonymizing import Checked
     from obverse.session.anonymizing import check as checked
+    from obverse.session.reviewed import Reading, own_file
 
     if not _names(told["quasi"]):
         raise click.UsageError("name the quasi-identifiers: --quasi age,zip,sex")
     demands = _wish(told) if any(told[name] for name in ("k", "l", "t", "alpha", "presence")) else None
-    report = checked(file, _names(told["quasi"]), _names(told["sensitive"]), demands, told["population"], told["delimiter"])
+    quasi, sensitive = _names(told["quasi"]), _names(told["sensitive"])
+    written = dict(_pair(text) for text in told["hierarchy"])
+    asked = Checked(quasi, sensitive, demands, _recipes(told["hierarchies"], sensitive), written)
+    population = None if told["population"] is None else own_file(told["population"])
+    with Reading("anonymize check", told["project"], told["reason"]).file(file, (*quasi, *sensitive)) as path:
+        report = checked(path, asked, population, told["delimiter"])
     if told["as_json"]:
         print_json(report)
     else:
@@ -117,9 +126,15 @@ def check(ctx: click.Context, /, file: Path, **told: Any) -> None:
         ctx.exit(REFUSED)
 
 
+def _recipes(folder: Path | None, named: tuple[str, ...]) -> dict[str, Any]:
+    """Hierarchies of a folder, of these columns."""
+    from obverse.session.anonymizing import hierarchy_files
+
+    return {name: one for name, one in hierarchy_files(folder).items() if name in named} if folder else {}
+
+
 def _wish(told: dict[str, Any]) -> Any:
     from obverse.anonymize.wish import Wish
-    from obverse.session.anonymizing import hierarchy_files
 
     lists: dict[str, Any] = {
         name: _names(told[name]) for name in ("quasi", "sensitive", "keep", "deidentify", "pseudonymise") if name in told
@@ -130,9 +145,7 @@ def _wish(told: dict[str, Any]) -> Any:
         if name in told
     }
     named = (*lists["quasi"], *lists["sensitive"])
-    folder = told.get("hierarchies")
-    recipes = {name: one for name, one in hierarchy_files(folder).items() if name in named} if folder else {}
-    return Wish(**lists, **plain, hierarchies=recipes)
+    return Wish(**lists, **plain, hierarchies=_recipes(told["hierarchies"], named))
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -153,7 +166,9 @@ def _print(report: dict[str, Any]) -> None:
         print_fact("Presence", "between {:.3g} and {:.3g}".format(*reaches["presence"]))
     names = {"distinct_l": "distinct l", "entropy_l": "entropy l", "recursive_c": "c at l = 2", "t_equal": "t equal",
              "t_ordered": "t ordered", "alpha": "alpha"}  # fmt: skip
-    rows = [[column, *("-" if found[name] is None else f"{found[name]:.4g}" for name in names)]
+    if any("t_hierarchical" in found for found in reaches["sensitive"].values()):
+        names["t_hierarchical"] = "t hierarchical"
+    rows = [[column, *("-" if found.get(name) is None else f"{found[name]:.4g}" for name in names)]
             for column, found in reaches["sensitive"].items()]  # fmt: skip
     if rows:
         print_table([Heading("sensitive"), *(Heading(title, "right") for title in names.values())], rows)

@@ -10,6 +10,8 @@ from obverse.cli.terminal import Heading, print_fact, print_table, shown_lines
 from obverse.plan.answer import Answer, Price, Remaining
 from obverse.session.explained import Explained
 
+BARE = "no interval can be told, and the noise may have moved it far; ask what it is computed from as columns of their own"
+
 
 def print_answer(answer: Answer, *, claim: str | None = None) -> None:
     """The whole answer; `claim` replaces the sentence where it was printed just before."""
@@ -41,11 +43,21 @@ def print_costs(answer: Answer, *, err: bool = False) -> None:
     if any(bar is not None for bars in answer.intervals for bar in bars):
         words = f"{figures.percent(answer.level)} interval: how far the added noise may have moved each number."
         print_fact("Noise", words, err=err)
+    if bare := without_interval(answer):
+        print_fact("No bars", f"of {', '.join(bare)}: {BARE}", err=err)
     if answer.claim.bias:
         print_fact("Bias", answer.claim.bias, err=err)
     print_fact("Price", price_words(answer.price), err=err)
     if answer.claim.receipt:
         print_fact("Left", left_words(answer.remaining), err=err)
+
+
+def without_interval(answer: Answer) -> list[str]:
+    """Columns of a private answer with a number of which nobody can say how far it is off, as of a ratio to almost nothing."""
+    told = [number for number, one in enumerate(answer.columns) if one.role == "value" and one.type.numeric]
+    cells = [(number, row[number], bars[number]) for row, bars in zip(answer.rows, answer.intervals) for number in told]
+    bare = {number for number, value, bar in cells if value is not None and bar is None}
+    return [answer.columns[number].name for number in sorted(bare)] if answer.claim.receipt else []
 
 
 def price_words(price: Price) -> str:
@@ -66,9 +78,7 @@ def left_words(remaining: Remaining) -> str:
     """What is left of the budget, and for this analyst how many such questions."""
     amount = f"epsilon {remaining.epsilon}, " if remaining.epsilon is not None else ""
     words = f"{amount}{figures.percent(remaining.share)} of the budget"
-    if remaining.like_this is None:
-        return words
-    return f"{words}: about {remaining.like_this:,} more like this"
+    return f"{words}: {remaining.more}" if remaining.more else words
 
 
 def print_result(answer: Answer, *, as_csv: bool, as_json: bool) -> None:
@@ -76,7 +86,7 @@ def print_result(answer: Answer, *, as_csv: bool, as_json: bool) -> None:
     if as_json:
         print_json(answer.as_json())
     elif as_csv:
-        from obverse.cli.export import csv_text
+        from obverse.plan.csv_text import csv_text
 
         click.echo(csv_text(answer).replace("\r\n", "\n"), nl=False)
         print_costs(answer, err=True)

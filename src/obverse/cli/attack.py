@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import click
 
-from obverse.cli.attack_answers import averaging, differencing, low_bits, membership, reconstruction, tracker
+from obverse.cli.attack_answers import averaging, differencing, reconstruction, tracker
+from obverse.cli.attack_numbers import low_bits, membership
+from obverse.cli.attack_services import bypass, timing
 from obverse.cli.attack_tables import attribute, background, fuzzy_linkage, homogeneity, intersection, linkage, sampling
 from obverse.cli.audit import audit
 from obverse.cli.compare import compare
@@ -39,6 +41,6 @@ def list_(as_json: bool) -> None:
 
 for command in (
     linkage, fuzzy_linkage, homogeneity, background, intersection, sampling, attribute,
-    differencing, averaging, tracker, reconstruction, membership, low_bits, audit, compare,
+    differencing, averaging, tracker, reconstruction, membership, low_bits, timing, bypass, audit, compare,
 ):  # fmt: skip
     attack.add_command(command)

@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from obverse.cli.attack_findings import FILE, finish, table_at
-from obverse.cli.attack_targets import Target, Wanted, opened, with_people, with_target
+from obverse.cli.attack_findings import finish
+from obverse.cli.attack_targets import Target, Wanted, named, opened, with_people, with_target
 from obverse.cli.failures import Verb
-from obverse.cli.options import with_json
-from obverse.core.errors import Refused
+from obverse.cli.options import Range, with_json
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from obverse.attack.finding import Finding
 
 
@@ -40,11 +36,11 @@ def differencing(
     """
     from obverse.attack.attacks import Differencing
 
-    with opened(file, Wanted(**target)) as one:
-        if conditions is None:
+    asked = None if conditions is None else [line.strip() for line in conditions if line.strip()]
+    with opened(file, Wanted(**target), key, secret, *(asked or ())) as one:
+        if asked is None:
             found = Differencing().ask(one.counting(key), secret, one.people(key, secret, people), one.name)
         else:
-            asked = [line.strip() for line in conditions if line.strip()]
             found = _published(one, key, secret, asked)
     finish(found, as_json)
 
@@ -80,12 +76,12 @@ def averaging(file: Path, by: str, questions: int, repeats: int, as_json: bool, 
     from obverse.attack.targets import literal
     from obverse.engines.exact_tables import quoted
 
-    with opened(file, Wanted(**target)) as one:
+    with opened(file, Wanted(**target), by) as one:
         sql = (
             f"SELECT {quoted(by)}, COUNT(*) FROM {quoted(one.file_table)} WHERE {quoted(by)} IS NOT NULL GROUP BY 1 ORDER BY 1"
         )
         counted = one.truth.rows(f"{sql} LIMIT {questions}")
-        asked = [f"SELECT COUNT(*) FROM {one.table} WHERE {by} = {literal(value)}" for value, _ in counted]
+        asked = [f"SELECT COUNT(*) FROM {one.table} WHERE {named(by)} = {literal(value)}" for value, _ in counted]
         found = Averaging(repeats).ask(one.ask, asked, [int(count) for _, count in counted], one.name)
     finish(found, as_json)
 
@@ -106,7 +102,7 @@ def tracker(
     """
     from obverse.attack.attacks import Tracker
 
-    with opened(file, Wanted(**target)) as one:
+    with opened(file, Wanted(**target), key, secret, *trackers) as one:
         found = Tracker().run(one.counting(key), secret, one.people(key, secret, people), trackers, one.name)
     finish(found, as_json)
 
@@ -117,7 +113,7 @@ def tracker(
 @click.option("--queries", type=click.IntRange(1), help="How many subsets are asked about; four a person unless told.")
 @click.option("--method", type=click.Choice(["least-squares", "linear", "exhaustive", "certain"]), default="least-squares",
               show_default=True, help="How bits are found from sums.")  # fmt: skip
-@click.option("--error", type=click.FloatRange(0), help="The largest error of an answer; exhaustive and certain need it.")
+@click.option("--error", type=Range(0), help="The largest error of an answer; exhaustive and certain need it.")
 @with_json
 def reconstruction(
     file: Path, key: str, secret: str, people: int, queries: int | None, method: Any, error: float | None, as_json: bool,
@@ -133,70 +129,9 @@ def reconstruction(
 
     from obverse.attack.attacks import Reconstruction
 
-    with opened(file, Wanted(**target)) as one:
+    with opened(file, Wanted(**target), key, secret) as one:
         chosen = one.people(key, secret, people)
         attack = Reconstruction(method, queries, error, target["seed"])
         truth = np.array([person.secret for person in chosen])
         found = attack.run(one.counting(key).sums(chosen, secret), truth, one.name)
     finish(found, as_json)
-
-
-@click.command(cls=Verb)
-@click.argument("averages", type=FILE)
-@click.option("--members", type=FILE, required=True, help="People who were averaged, with the same columns, as numbers.")
-@click.option("--outsiders", type=FILE, required=True, help="People of the same kind who were not.")
-@click.option("--world", type=FILE, help="Averages of the world; of a third of the outsiders unless told.")
-@with_json
-def membership(averages: Path, members: Path, outsiders: Path, world: Path | None, as_json: bool) -> None:
-    """Tell from many published averages who was among those averaged.
-
-    \b
-    Example:
-      obverse attack membership averages.csv --members in.csv --outsiders out.csv
-    """
-    from obverse.attack.attacks import Membership
-
-    told = table_at(averages)
-    names = list(told)
-    inside, outside = _matrix(members, names), _matrix(outsiders, names)
-    if world is not None:
-        usual = _matrix(world, names)[0]
-    else:
-        third = max(1, len(outside) // 3)
-        usual, outside = outside[:third].mean(axis=0), outside[third:]
-    if len(outside) < 2 or not len(inside):
-        raise Refused("no_control", "there are too few people to compare with.", fix="give more members and outsiders")
-    finish(Membership().run(_matrix(averages, names)[0], usual, inside, outside, averages.name), as_json)
-
-
-@click.command(cls=Verb, name="low-bits")
-@click.argument("answers", type=FILE)
-@click.option("--present", required=True, metavar="COLUMN", help="Answers while a person is in the data.")
-@click.option("--absent", required=True, metavar="COLUMN", help="Answers to the same question without that person.")
-@click.option("--epsilon", type=click.FloatRange(0), required=True, help="What one answer claims to lose.")
-@with_json
-def low_bits(answers: Path, present: str, absent: str, epsilon: float, as_json: bool) -> None:
-    """Read the last bits of noisy answers: do they betray what was added to?
-
-    \b
-    Example:
-      obverse attack low-bits answers.csv --present with --absent without --epsilon 1
-    """
-    from obverse.attack.attacks import LowBits
-
-    numbers = _matrix(answers, [present, absent])
-    finish(LowBits(epsilon).run(numbers[:, 0], numbers[:, 1], answers.name), as_json)
-
-
-def _matrix(path: Path, names: list[str]) -> NDArray[np.float64]:
-    """Columns of a file as numbers, side by side."""
-    import numpy as np
-
-    from obverse.attack.classes import column
-    from obverse.attack.ratings import numbers_of
-
-    table = table_at(path)
-    try:
-        return np.stack([numbers_of(column(table, name)) for name in names], axis=1)
-    except ValueError:
-        raise Refused("not_numbers", f"{path.name} holds something that is not a number.") from None

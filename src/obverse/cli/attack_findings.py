@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -9,21 +10,45 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from obverse.cli.figures import percent
-from obverse.cli.options import print_json
+from obverse.cli.options import ON, print_json
 from obverse.cli.terminal import Heading, print_fact, print_table
 
 if TYPE_CHECKING:
     from obverse.attack.finding import Finding
     from obverse.attack.targets import Table
+    from obverse.session.reviewed import Reading
 
 F = TypeVar("F", bound=Callable[..., Any])
 LEAKS = 5
-FILE = click.Path(path_type=Path, dir_okay=False)
+FILE = click.Path(path_type=Path)
 
 
 def with_columns(function: F) -> F:
     words = "Columns that both tables tell, with commas between; RELEASED=KNOWN where names differ."
-    return click.option("--on", "on", required=True, metavar="COLUMNS", help=words)(function)
+    return click.option(*ON, required=True, metavar="COLUMNS", help=words)(function)
+
+
+def with_door(function: F) -> F:
+    """Tables of a project may be named in place of files; they are read by the curator's own door."""
+    words = "Of this project: a table's name in place of a file's; its rows are read by the curator's door."
+    options = (
+        click.option("--reason", default="", metavar="TEXT", help="With tables of a project: why; sealed into its ledger."),
+        click.option("-p", "--project", type=click.Path(path_type=Path), metavar="DIR", help=words),
+    )
+
+    @functools.wraps(function)
+    def reading(*arguments: Any, project: Path | None, reason: str, **told: Any) -> Any:
+        return function(*arguments, door=door_of(project, reason), **told)
+
+    for option in options:
+        reading = option(reading)
+    return reading  # type: ignore[return-value]
+
+
+def door_of(project: Path | None, reason: str) -> Reading:
+    from obverse.session.reviewed import Reading
+
+    return Reading(f"attack {click.get_current_context().info_name}", project, reason)
 
 
 def finish(found: Finding, as_json: bool) -> None:
@@ -53,22 +78,17 @@ def print_finding(found: Finding) -> None:
         print_fact("", f"{name.replace('_', ' ')}: {_shown(value)}")
 
 
-def table_at(path: Path) -> Table:
-    from obverse.engines.exact_tables import read_table
-
-    return read_table(path)
-
-
 def columns_of(on: str) -> tuple[list[str], dict[str, str]]:
     """Names in the release, and what the known table calls each."""
     pairs = [part.strip().partition("=") for part in on.split(",") if part.strip()]
     return [name.strip() for name, _, _ in pairs], {name.strip(): (other or name).strip() for name, _, other in pairs}
 
 
-def renamed(table: Table, names: dict[str, str]) -> Table:
-    """The known table with the release's names."""
+def renamed(door: Reading, path: Path, names: dict[str, str], *others: str | None) -> Table:
+    """The known table with the release's names, and other columns of it."""
     from obverse.attack.classes import column
 
+    table = door.table(path, [*names.values(), *(name for name in others if name is not None)])
     return {**table, **{name: column(table, other) for name, other in names.items()}}
 
 
@@ -79,4 +99,4 @@ def _shown(value: object) -> str:
         return f"{value:,}"
     if isinstance(value, list):
         return ", ".join(_shown(one) for one in value) or "none"
-    return str(value)
+    return "none" if value is None else str(value)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from obverse.cli.attack_findings import FILE, columns_of, finish, renamed, table_at, with_columns
+from obverse.cli.attack_findings import FILE, columns_of, finish, renamed, with_columns, with_door
 from obverse.cli.failures import Verb
-from obverse.cli.options import with_json
+from obverse.cli.options import ON, SECRET, with_json
 from obverse.core.errors import Refused
+
+if TYPE_CHECKING:
+    from obverse.session.reviewed import Reading
 
 
 @click.command(cls=Verb)
@@ -18,8 +22,11 @@ from obverse.core.errors import Refused
 @with_columns
 @click.option("--truth", metavar="COLUMN", help="A column of both files that tells who is who; never used to link.")
 @click.option("--control", type=FILE, help="Without --truth: people who are surely not in the release.")
+@with_door
 @with_json
-def linkage(released: Path, known: Path, on: str, truth: str | None, control: Path | None, as_json: bool) -> None:
+def linkage(
+    released: Path, known: Path, on: str, truth: str | None, control: Path | None, as_json: bool, door: Reading
+) -> None:
     """Join a released table with a list of known people on quasi-identifiers.
 
     \b
@@ -29,9 +36,10 @@ def linkage(released: Path, known: Path, on: str, truth: str | None, control: Pa
     from obverse.attack.attacks import Linkage
 
     columns, names = columns_of(on)
-    outsiders = None if control is None else renamed(table_at(control), names)
-    people = renamed(table_at(known), names)
-    finish(Linkage().run(table_at(released), people, columns, truth=truth, outsiders=outsiders, target=released.name), as_json)
+    rows = door.table(released, [*columns, *([truth] if truth else [])])
+    outsiders = None if control is None else renamed(door, control, names, truth)
+    people = renamed(door, known, names, truth)
+    finish(Linkage().run(rows, people, columns, truth=truth, outsiders=outsiders, target=released.name), as_json)
 
 
 @click.command(cls=Verb, name="fuzzy-linkage")
@@ -42,9 +50,18 @@ def linkage(released: Path, known: Path, on: str, truth: str | None, control: Pa
 @click.option("--stars", required=True, metavar="COLUMN", help="How it was rated, as a number.")
 @click.option("--date", metavar="COLUMN", help="When: a date, or days as a number.")
 @click.option("--eccentricity", type=float, default=1.5, show_default=True, help="Deviations by which the best must be ahead.")
+@with_door
 @with_json
 def fuzzy_linkage(
-    released: Path, known: Path, person: str, item: str, stars: str, date: str | None, eccentricity: float, as_json: bool
+    released: Path,
+    known: Path,
+    person: str,
+    item: str,
+    stars: str,
+    date: str | None,
+    eccentricity: float,
+    as_json: bool,
+    door: Reading,
 ) -> None:
     """Find a person's record in sparse data from a few inexact clues (Netflix).
 
@@ -56,9 +73,10 @@ def fuzzy_linkage(
     from obverse.attack.ratings import clues_of, of_table
 
     names = (person, item, stars, date)
-    ratings, people, items = of_table(table_at(released), names)
+    wanted = [name for name in names if name is not None]
+    ratings, people, items = of_table(door.table(released, wanted), names)
     place = {name: i for i, name in enumerate(people)}
-    clues = clues_of(table_at(known), names, items)
+    clues = clues_of(door.table(known, wanted), names, items)
     inside = [(place[name], one) for name, one in clues.items() if name in place]
     outside = [one for name, one in clues.items() if name not in place]
     if not outside:
@@ -69,10 +87,11 @@ def fuzzy_linkage(
 
 @click.command(cls=Verb)
 @click.argument("released", type=FILE)
-@click.option("--on", "on", required=True, metavar="COLUMNS", help="Quasi-identifiers, with commas between.")
-@click.option("--secret", required=True, metavar="COLUMN", help="The sensitive column.")
+@click.option(*ON, required=True, metavar="COLUMNS", help="Quasi-identifiers, with commas between.")
+@click.option(*SECRET, required=True, metavar="COLUMN", help="The sensitive column.")
+@with_door
 @with_json
-def homogeneity(released: Path, on: str, secret: str, as_json: bool) -> None:
+def homogeneity(released: Path, on: str, secret: str, as_json: bool, door: Reading) -> None:
     """Find classes of a released table whose rows all hold the same secret.
 
     \b
@@ -81,17 +100,21 @@ def homogeneity(released: Path, on: str, secret: str, as_json: bool) -> None:
     """
     from obverse.attack.attacks import Homogeneity
 
-    finish(Homogeneity().run(table_at(released), columns_of(on)[0], secret, released.name), as_json)
+    columns, _ = columns_of(on)
+    finish(Homogeneity().run(door.table(released, [*columns, secret]), columns, secret, released.name), as_json)
 
 
 @click.command(cls=Verb)
 @click.argument("released", type=FILE)
-@click.option("--on", "on", required=True, metavar="COLUMNS", help="Quasi-identifiers, with commas between.")
-@click.option("--secret", required=True, metavar="COLUMN", help="The sensitive column.")
+@click.option(*ON, required=True, metavar="COLUMNS", help="Quasi-identifiers, with commas between.")
+@click.option(*SECRET, required=True, metavar="COLUMN", help="The sensitive column.")
 @click.option("--impossible", multiple=True, metavar="VALUE", help="A secret that is ruled out; may be given again.")
 @click.option("--ruled-out", type=click.IntRange(1), default=1, show_default=True, help="Else: how many of any are ruled out.")
+@with_door
 @with_json
-def background(released: Path, on: str, secret: str, impossible: tuple[str, ...], ruled_out: int, as_json: bool) -> None:
+def background(
+    released: Path, on: str, secret: str, impossible: tuple[str, ...], ruled_out: int, as_json: bool, door: Reading
+) -> None:
     """Rule out secrets that are impossible, and find classes in which one is left.
 
     \b
@@ -102,7 +125,8 @@ def background(released: Path, on: str, secret: str, impossible: tuple[str, ...]
 
     attack = Background(ruled_out)
     columns, _ = columns_of(on)
-    finish(attack.run(table_at(released), columns, secret, impossible=impossible, target=released.name), as_json)
+    table = door.table(released, [*columns, secret])
+    finish(attack.run(table, columns, secret, impossible=impossible, target=released.name), as_json)
 
 
 @click.command(cls=Verb)
@@ -110,10 +134,13 @@ def background(released: Path, on: str, secret: str, impossible: tuple[str, ...]
 @click.argument("second", type=FILE)
 @click.option("--known", type=FILE, required=True, help="People who are in both releases.")
 @with_columns
-@click.option("--secret", required=True, metavar="COLUMN", help="The sensitive column of both releases.")
+@click.option(*SECRET, required=True, metavar="COLUMN", help="The sensitive column of both releases.")
 @click.option("--truth", metavar="COLUMN", help="The column of the known people that holds the secret, to judge by.")
+@with_door
 @with_json
-def intersection(first: Path, second: Path, known: Path, on: str, secret: str, truth: str | None, as_json: bool) -> None:
+def intersection(
+    first: Path, second: Path, known: Path, on: str, secret: str, truth: str | None, as_json: bool, door: Reading
+) -> None:
     """Combine two releases about the same people: which secrets do both allow?
 
     \b
@@ -123,9 +150,10 @@ def intersection(first: Path, second: Path, known: Path, on: str, secret: str, t
     from obverse.attack.attacks import Intersection
 
     columns, names = columns_of(on)
-    people = renamed(table_at(known), names)
+    people = renamed(door, known, names, truth)
     target = f"{first.name} and {second.name}"
-    found = Intersection().run(table_at(first), table_at(second), people, columns, secret, truth=truth, target=target)
+    one, two = (door.table(name, [*columns, secret]) for name in (first, second))
+    found = Intersection().run(one, two, people, columns, secret, truth=truth, target=target)
     finish(found, as_json)
 
 
@@ -134,8 +162,9 @@ def intersection(first: Path, second: Path, known: Path, on: str, secret: str, t
 @click.option("--population", type=FILE, required=True, help="Everybody from whom the sample was drawn.")
 @with_columns
 @click.option("--truth", metavar="COLUMN", help="A column of both files that tells who is who, to judge by.")
+@with_door
 @with_json
-def sampling(sample: Path, population: Path, on: str, truth: str | None, as_json: bool) -> None:
+def sampling(sample: Path, population: Path, on: str, truth: str | None, as_json: bool, door: Reading) -> None:
     """Find people of a population who are exposed by a raw sample of it.
 
     \b
@@ -145,8 +174,9 @@ def sampling(sample: Path, population: Path, on: str, truth: str | None, as_json
     from obverse.attack.attacks import Sampling
 
     columns, names = columns_of(on)
-    people = renamed(table_at(population), names)
-    finish(Sampling().run(table_at(sample), people, columns, truth=truth, target=sample.name), as_json)
+    people = renamed(door, population, names, truth)
+    rows = door.table(sample, [*columns, *([truth] if truth else [])])
+    finish(Sampling().run(rows, people, columns, truth=truth, target=sample.name), as_json)
 
 
 @click.command(cls=Verb)
@@ -154,9 +184,10 @@ def sampling(sample: Path, population: Path, on: str, truth: str | None, as_json
 @click.option("--members", type=FILE, required=True, help="People whose data were used, with their secret.")
 @click.option("--outsiders", type=FILE, required=True, help="People of the same kind whose data were not used.")
 @with_columns
-@click.option("--secret", required=True, metavar="COLUMN", help="What is guessed, in all three files.")
+@click.option(*SECRET, required=True, metavar="COLUMN", help="What is guessed, in all three files.")
+@with_door
 @with_json
-def attribute(released: Path, members: Path, outsiders: Path, on: str, secret: str, as_json: bool) -> None:
+def attribute(released: Path, members: Path, outsiders: Path, on: str, secret: str, as_json: bool, door: Reading) -> None:
     """Guess a secret from the rows that fit: better for those inside than for those outside?
 
     \b
@@ -166,5 +197,6 @@ def attribute(released: Path, members: Path, outsiders: Path, on: str, secret: s
     from obverse.attack.attacks import Attribute
 
     columns, names = columns_of(on)
-    inside, outside = renamed(table_at(members), names), renamed(table_at(outsiders), names)
-    finish(Attribute().run(table_at(released), inside, outside, columns, secret, released.name), as_json)
+    inside, outside = (renamed(door, people, names, secret) for people in (members, outsiders))
+    rows = door.table(released, [*columns, secret])
+    finish(Attribute().run(rows, inside, outside, columns, secret, released.name), as_json)

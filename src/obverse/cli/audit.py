@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from obverse.cli.attack_findings import LEAKS, with_door
 from obverse.cli.failures import Verb
-from obverse.cli.options import print_json, with_json
+from obverse.cli.options import Range, print_json, with_json
 from obverse.cli.patience import patience
 from obverse.cli.terminal import Heading, print_fact, print_table
 
 if TYPE_CHECKING:
     from obverse.attack.auditing import Audited
     from obverse.session.audit import Questions
+    from obverse.session.reviewed import Reading
 
 SHOWN = 20
 
@@ -26,15 +28,16 @@ SHOWN = 20
 @click.option("--secret", metavar="COLUMN", help="With --table: the secret column; the others are public.")
 @click.option("--name", metavar="COLUMN", help="With --table: call rows by this column.")
 @click.option("--online", is_flag=True, help="Replay the questions before an auditor whose denials tell nothing.")
-@click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, metavar="S",
+@click.option("--time-limit", type=Range(0, min_open=True), default=30.0, show_default=True, metavar="S",
               help="Seconds; what is not decided then is called undecided.")  # fmt: skip
 @click.option("--prior", type=float, default=0.5, show_default=True, help="--online: chance of yes.")
 @click.option("--widening", type=float, default=0.9, show_default=True, help="--online: how far a belief may move.")
 @click.option("--risk", type=float, default=0.2, show_default=True, help="--online: chance that one ever moves further.")
+@with_door
 @with_json
 def audit(
     file: Path, real: bool, table: Path | None, secret: str | None, name: str | None, online: bool, time_limit: float,
-    prior: float, widening: float, risk: float, as_json: bool,
+    prior: float, widening: float, risk: float, as_json: bool, door: Reading,
 ) -> None:  # fmt: skip
     """Which secrets do answered sums determine, and which questions give them away?
 
@@ -51,7 +54,7 @@ def audit(
 
     if (table is None) is not (secret is None):
         raise click.UsageError("give --table and --secret together.")
-    asked = read_sets(file) if table is None or secret is None else read_questions(file, table, secret, name)
+    asked = read_sets(file) if table is None or secret is None else read_questions(file, table, secret, name, door)
     if online:
         _print_online(asked, _replayed(asked, real, prior, widening, risk), as_json)
         return
@@ -61,6 +64,8 @@ def audit(
         else:
             found = audit_booleans(len(asked.secrets), asked.sums, time_limit_s=time_limit)
     _print(asked, found, as_json)
+    if found.determined:
+        click.get_current_context().exit(LEAKS)
 
 
 def _replayed(asked: Questions, real: bool, prior: float, widening: float, risk: float) -> list[bool]:

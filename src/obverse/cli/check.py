@@ -9,19 +9,20 @@ import click
 
 from obverse.cli.failures import REFUSED, Verb
 from obverse.cli.options import print_json, with_json, with_project
-from obverse.cli.terminal import print_fact
+from obverse.cli.terminal import folded, print_fact
 
 if TYPE_CHECKING:
-    from obverse.session.checking import Finding
+    from obverse.core.errors import ObverseError
 
 COLOURS = {"ok": "green", "warn": "yellow", "open": "magenta", "error": "red"}
 
 
 @click.command(cls=Verb)
+@click.option("--sniff", is_flag=True, help="Read the values of CSV files too: are they written as their types are read?")
 @with_json
 @with_project
 @click.pass_context
-def check(ctx: click.Context, as_json: bool, project: Path) -> None:
+def check(ctx: click.Context, sniff: bool, as_json: bool, project: Path) -> None:
     """Validate obverse.toml, its sources and its ledger.
 
     Each error names file, line and key, and the nearest valid key. Warnings are for the curator's eyes: free text that
@@ -33,24 +34,24 @@ def check(ctx: click.Context, as_json: bool, project: Path) -> None:
     """
     from obverse.session.checking import check as findings_of
 
-    found = findings_of(project)
+    found = findings_of(project, sniff=sniff)
     wrong = any(finding.level == "error" for finding in found)
     if as_json:
         print_json({"version": 1, "ok": not wrong, "findings": [finding.as_json() for finding in found]})
     else:
-        for finding in found:
-            _print(finding)
+        for about, (level, message, error) in folded((one.about, (one.level, one.message, one.error)) for one in found):
+            if error is None:
+                print_fact(level, f"{about}: {message}", colour=COLOURS[level])
+            else:
+                _print_error(error)
         if any(finding.level == "open" for finding in found):
             click.echo("\nOpen questions are the comments that begin with ?; remove each once it is settled.")
     if wrong:
         ctx.exit(REFUSED)
 
 
-def _print(finding: Finding) -> None:
-    if finding.error is None:
-        print_fact(finding.level, f"{finding.about}: {finding.message}", colour=COLOURS[finding.level])
-        return
-    first, *rest = str(finding.error).split("\n")
+def _print_error(error: ObverseError) -> None:
+    first, *rest = str(error).split("\n")
     print_fact("error", first, colour="red")
     for line in rest:
         print_fact("", line.strip())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -11,19 +12,27 @@ import click
 from obverse.cli.device import answer, consent, withdraw
 from obverse.cli.estimated import print_discovery, print_estimate
 from obverse.cli.failures import VerbGroup
-from obverse.cli.options import print_json, with_json, with_project
+from obverse.cli.options import Range, print_json, with_json, with_project
+from obverse.cli.pictures import save
 from obverse.cli.questions import print_estimates, print_plan
 from obverse.cli.shuffle import fresh_tokens, print_shuffled, shuffle, shuffled_json, shuffler, with_shuffler
-from obverse.cli.terminal import Heading, print_fact, print_table
+from obverse.cli.survey import new
+from obverse.cli.terminal import Heading, print_fact, print_table, print_text
+from obverse.core.errors import Refused
+
+PEOPLE_MAX = 10**12
 
 
 @click.group(cls=VerbGroup)
 def collect() -> None:
     """Collect answers that are randomized before they are sent.
 
-    Surveys are declared in obverse.toml as [surveys.NAME]. Respondents flip the coins on their own devices; nobody here ever
-    sees an answer.
+    Surveys are declared in obverse.toml as [surveys.NAME]; `collect new` writes one. Respondents flip the coins on their own
+    devices; nobody here ever sees an answer.
     """
+
+
+collect.add_command(new)
 
 
 @collect.command()
@@ -40,7 +49,7 @@ def card(name: str, language: str, as_json: bool, project: Path) -> None:
     if as_json:
         print_json({"version": 1, **card_json(spec)})
     else:
-        click.echo(card_text(spec, language))
+        print_text(card_text(spec, language))
 
 
 @collect.command()
@@ -55,18 +64,19 @@ def spec(name: str, as_json: bool, project: Path) -> None:
     if as_json:
         print_json({"version": 1, "id": found.id, "spec": found.as_json()})
     else:
-        click.echo(found.document.decode())
+        click.echo(found.document.decode(), nl=sys.stdout.isatty())  # a file gets these bytes and no others
 
 
 @collect.command()
 @click.argument("name")
-@click.option("--share", type=float, default=0.01, show_default=True, help="A share that is to be seen.")
-@click.option("--people", type=int, help="How many answer; as declared unless told.")
+@click.option("--share", type=Range(0, 1, min_open=True), default=0.01, show_default=True,
+              help="A share that is to be seen.")  # fmt: skip
+@click.option("--people", type=click.IntRange(1, PEOPLE_MAX), help="How many answer; as declared unless told.")
 @with_json
 @with_project
 def plan(name: str, share: float, people: int | None, as_json: bool, project: Path) -> None:
     """How many people are needed to see a share; error, bytes and what liars could do."""
-    from obverse.local.foresee import foresee, people_needed
+    from obverse.local.foresee import foresee, needed_words, people_needed
     from obverse.session.surveys import spec_in
 
     found, choice = spec_in(project, name)
@@ -78,20 +88,23 @@ def plan(name: str, share: float, people: int | None, as_json: bool, project: Pa
         told = {field: getattr(foreseen, field) for field in foreseen.__slots__}
         print_json({"version": 1, "share": share, "people_needed": needed, "why": choice.why, **told})
         return
+    mean = found.grid is not None
+    what, these, of = ("the mean", "changes", " of the range") if mean else ("a share", "shares", "")
+    where = "the mean of people in the middle" if mean else "a rare answer's share"
     print_fact("Protocol", choice.why)
-    print_fact("People", f"{needed:,} are needed to see a share of {share:g}")
-    print_fact("Error", f"a rare answer's share is off by {foreseen.deviation:.2g} with {foreseen.people:,} people;"
-               f" shares above {foreseen.visible:.2g} are seen")  # fmt: skip
+    print_fact("People", needed_words(needed, f"change of {share:g}{of}" if mean else f"share of {share:g}"))
+    print_fact("Error", f"{where} is off by {foreseen.deviation:.2g}{of} with {foreseen.people:,} people;"
+               f" {these} above {foreseen.visible:.2g}{of} are seen")  # fmt: skip
     print_fact("Trust", f"a trusted curator's noise would be {foreseen.central:.2g} at the same epsilon")
     print_fact("Sent", f"{foreseen.bytes} bytes a report")
-    print_fact("Liars", f"1 % of reports, crafted, move a share by up to {foreseen.worst_shift:.2g};"
+    print_fact("Liars", f"1 % of reports, crafted, move {what} by up to {foreseen.worst_shift:.2g}{of};"
                f" one report counts as up to {foreseen.leverage:.3g} people")  # fmt: skip
 
 
 @collect.command()
 @click.argument("name")
 @click.option("--share", "shares", multiple=True, metavar="ANSWER=SHARE", help="Shares to play; evenly spread unless told.")
-@click.option("--people", type=int, help="How many answer; as declared unless told.")
+@click.option("--people", type=click.IntRange(1, PEOPLE_MAX), help="How many answer; as declared unless told.")
 @with_json
 @with_project
 def simulate(name: str, shares: tuple[str, ...], people: int | None, as_json: bool, project: Path) -> None:
@@ -124,7 +137,7 @@ def simulate(name: str, shares: tuple[str, ...], people: int | None, as_json: bo
 
 @collect.command()
 @click.argument("name")
-@click.option("-n", "number", type=click.IntRange(1, 1_000_000), default=1, show_default=True, help="How many.")
+@click.option("-n", "--count", "number", type=click.IntRange(1, 1_000_000), default=1, show_default=True, help="How many.")
 @with_shuffler
 @with_json
 @with_project
@@ -189,10 +202,13 @@ def tally(name: str, file: BinaryIO, as_json: bool, project: Path) -> None:
 @with_json
 @with_project
 def forget(name: str, as_json: bool, project: Path) -> None:
-    """Delete the reports whose retention is over. Every use of a survey does; this is for a daily job."""
-    from obverse.session.surveys import collection_in
+    """Delete the reports whose retention is over. Every use of a survey does; this is for a daily job.
 
-    forgotten = collection_in(project, name).forgotten
+    Also of a survey that was changed since, or is no longer declared.
+    """
+    from obverse.session.surveys import forgotten_in
+
+    forgotten = forgotten_in(project, name)
     if as_json:
         print_json({"version": 1, "deleted": forgotten})
     else:
@@ -203,10 +219,10 @@ def forget(name: str, as_json: bool, project: Path) -> None:
 @click.argument("name")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Level of the intervals.")
 @click.option("--simultaneous", is_flag=True, help="Widen intervals so that all of them hold at once.")
-@click.option("--malicious", type=click.FloatRange(0, 1), default=0.01, show_default=True, help="Share of crafted reports.")
+@click.option("--malicious", type=Range(0, 1), default=0.01, show_default=True, help="Share of crafted reports.")
 @click.option("--delta", type=float, default=1e-8, show_default=True, help="At which a shuffled batch's epsilon is told.")
 @click.option("--items", type=click.File("r"), help="Texts to estimate, one a line; else words are discovered.")
-@click.option("--beyond", type=click.FloatRange(0, 1), help="Share of reports beyond a lifetime; by the schedule unless told.")
+@click.option("--beyond", type=Range(0, 1), help="Share of reports beyond a lifetime; by the schedule unless told.")
 @click.option("--regress", is_flag=True, help="RAPPOR: find which of the texts explain the reports, and which share none does.")
 @click.option("--merge", type=click.File("rb"), multiple=True, metavar="FILE", help="Counts that another collector saved.")
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it, as .html, .svg or .png.")
@@ -234,32 +250,32 @@ def estimate(
     from obverse.session.surveys import collection_in
 
     collection = collection_in(project, name)
-    spec, counted = collection.spec, collection.tally()
+    spec = collection.spec
+    if spec.parts and (items or regress):
+        what = "a survey of several questions has the answers that it lists."
+        raise Refused("bad_choice", what, fix="Leave --items and --regress away.")
+    counted = collection.tally()
     for file in merge:
         counted = counted.plus(loaded(spec.digest, spec.protocol, file.read()))
     shuffled = None if merge else shuffling(collection, delta, malicious)  # of what is merged nothing is known
     if spec.parts:
-        several = estimates(spec, counted, level=confidence, simultaneous=simultaneous, malice=malicious)
+        several = estimates(spec, counted, level=confidence, simultaneous=simultaneous, malice=malicious, beyond=beyond)
         print_estimates(several, as_json, shuffled=shuffled, plot=plot)
         return
     named = [line.strip() for line in items or () if line.strip()]
     found = estimated(
-        spec,
-        counted,
-        named,
-        level=confidence,
-        simultaneous=simultaneous,
-        malice=malicious,
-        beyond=beyond,
-        regress=regress,
-    )
+        spec, counted, named,
+        level=confidence, simultaneous=simultaneous, malice=malicious, beyond=beyond, regress=regress,
+    )  # fmt: skip
     if plot is not None:
-        found.plot().save(str(plot))
+        save(found.plot(), plot)
     if as_json:
         print_json(found.as_json() | shuffled_json(shuffled))
     else:
         print_estimate(found, len(named))
         print_shuffled(shuffled)
+        if plot is not None:
+            print_fact("Wrote", str(plot))
 
 
 for verb in (consent, answer, withdraw, shuffler, shuffle):

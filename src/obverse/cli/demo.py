@@ -42,8 +42,10 @@ EXPLAINED = "SELECT clinic, AVG(cost) AS mean_cost FROM visits GROUP BY clinic"
     help="Where to write it; what is there already is kept.",
 )
 @click.option("--ask", "with_tour", is_flag=True, help="Also ask three questions of growing depth, and explain a fourth.")
+@click.option("--serve", "served", is_flag=True, help="Then serve it: a web page with one account of each role. Needs Linux.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="With --serve: port; 0: any.")
 @with_json
-def demo(out: Path, with_tour: bool, as_json: bool) -> None:
+def demo(out: Path, with_tour: bool, served: bool, port: int, as_json: bool) -> None:
     """Write a synthetic sample project to try things on.
 
     A hospital of about 20,000 people with 100,000 visits, made by a generator: nobody in it exists. A file that is there
@@ -53,19 +55,34 @@ def demo(out: Path, with_tour: bool, as_json: bool) -> None:
     Examples:
       obverse demo --out hospital
       obverse demo --ask
+      obverse demo --serve
     """
     from obverse.session.demo import write_demo
 
     said = write_demo(out)
     told: dict[str, Any] = {"version": 1, "folder": str(out), "files": said}
     if not as_json:
-        print_fact("Sample", f"{out}: {'; '.join(said)}")
+        print_fact("Sample", f"{out}: {'; '.join(_together(said))}")
     if with_tour:
         told |= _tour(out, as_json)
+    if served:
+        from obverse.cli.demo_served import serve_demo
+
+        serve_demo(out, port, as_json)
+        return
     if as_json:
         print_json(told)
         return
+    print_fact("Page", f"{_command()} demo --out {out} --serve opens it in a browser, with an account of each role")
     print_fact("Next", f'{_command()} ask -p {out} "SELECT COUNT(*) AS older FROM people WHERE age >= 65"')
+
+
+def _together(said: list[str]) -> list[str]:
+    """Files of which the same is said, in one breath: `wrote a, b`, `kept c, which is there already`."""
+    wrote = [line.removeprefix("wrote ") for line in said if line.startswith("wrote ")]
+    kept = [line.removeprefix("kept ").partition(",")[0] for line in said if line.startswith("kept ")]
+    told = [f"wrote {', '.join(wrote)}"] if wrote else []
+    return [*told, f"kept what is there already: {', '.join(kept)}"] if kept else told
 
 
 def _command() -> str:

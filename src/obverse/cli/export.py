@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import secrets
@@ -11,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from obverse.cli.figures import exactly
 from obverse.core.errors import Failed, Refused
 from obverse.core.types import Type
 from obverse.plan.answer import Answer
+from obverse.plan.csv_text import csv_text
 from obverse.plan.shown import plain_columns
 
 CSV, PARQUET = ".csv", ".parquet"
@@ -75,17 +73,6 @@ def claim_text(answer: Answer) -> str:
     fields = answer.as_json()
     kept = {name: fields[name] for name in ("version", "columns", "level", "claim", "price", "remaining")}
     return json.dumps(kept, ensure_ascii=False, indent=2) + "\n"
-
-
-def csv_text(answer: Answer) -> str:
-    """Each column that carries noise is followed by the two ends of its interval."""
-    columns = plain_columns(answer)
-    text = io.StringIO()
-    out = csv.writer(text)
-    out.writerow([column.name for column in columns])
-    for row in zip(*(column.values for column in columns)):
-        out.writerow(["" if value is None else repr(value) if isinstance(value, float) else exactly(value) for value in row])
-    return text.getvalue()
 
 
 def _write_parquet(answer: Answer, path: Path) -> None:

@@ -7,7 +7,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
 from obverse.core.types import Value
-from obverse.plan.answer import Bar
+from obverse.plan.cells import Bar
 
 EXACT = Context(prec=400)
 LOPSIDED = Decimal("0.1")  # of the interval's width

@@ -8,7 +8,7 @@ import click
 
 from obverse.cli.failures import Verb
 from obverse.cli.options import print_json, with_json, with_project
-from obverse.cli.terminal import print_fact
+from obverse.cli.terminal import folded, print_fact
 
 
 @click.command(cls=Verb)
@@ -35,8 +35,14 @@ def init(files: tuple[str, ...], sniff: bool, name: str | None, as_json: bool, p
         print_json({"version": 1, "file": str(drafted.path), "questions": list(drafted.questions), "sniffed": sniff})
         return
     print_fact("Read", "column names, declared types, values of CSV files" if sniff else "column names and declared types only")
+    if drafted.guessed:
+        print_fact("Types", "of CSV columns are guesses from their names; --sniff reads them from the values, on your word")
+    if drafted.odd_dates:
+        form = "dates are read where they are written 2020-12-31; these are not, and are text until the file is written anew"
+        print_fact("Dates", f"{form}: {', '.join(drafted.odd_dates)}")
     count = len(drafted.questions)
     print_fact("Wrote", f"{drafted.path}, with {count} question{'' if count == 1 else 's'} for you:")
-    for question in drafted.questions:
-        print_fact("", f"? {question}")
+    asked = (question.partition(": ") for question in drafted.questions)
+    for about, what in folded((about, what) for about, _, what in asked):
+        print_fact("", f"? {about}: {what}", hanging=2)
     print_fact("Next", "answer them in the file, then run `obverse check`")

@@ -9,7 +9,7 @@ import click
 
 from obverse.cli.failures import VerbGroup
 from obverse.cli.options import print_json, with_json, with_project
-from obverse.cli.terminal import print_fact
+from obverse.cli.terminal import near, print_fact
 from obverse.core.errors import LedgerError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def head(as_json: bool, project: Path) -> None:
     from obverse.session.curator import ledger_head
 
     kept = ledger_head(project)
-    _print(kept, as_json, "Ledger", f"{kept.place}, {kept.head.count} records")
+    _print(kept, as_json, "Ledger", f"{near(Path(kept.place))}, {kept.head.count} records")
 
 
 @ledger.command()
@@ -108,7 +108,7 @@ def restore(file: Path, as_json: bool, project: Path) -> None:
     from obverse.session.curator import restore_ledger
 
     kept, doubt = restore_ledger(project, file)
-    _print(kept, as_json, "Restored", f"{kept.head.count} records to {kept.place}", doubt)
+    _print(kept, as_json, "Restored", f"{kept.head.count} records to {near(Path(kept.place))}", doubt)
     if doubt is not None and not as_json:
         print_fact("Note", f"{doubt.message}. `obverse ledger acknowledge --reason TEXT` goes on with it.")
 

@@ -22,9 +22,10 @@ def limits() -> None:
 @limits.command()
 @click.argument("table")
 @click.option("--epsilon", metavar="E", help="Price of learning; default: [privacy] epsilon.")
+@click.option("--purpose", metavar="NAME", default="", help="What it is for, of a table that is kept for purposes.")
 @with_json
 @with_project
-def learn(table: str, epsilon: str | None, as_json: bool, project: Path) -> None:
+def learn(table: str, epsilon: str | None, purpose: str, as_json: bool, project: Path) -> None:
     """Pay once for private histograms of rows per unit and of units' sums.
 
     Every later question picks from them, for nothing, the caps with the least expected error: a low cap loses rows of
@@ -32,7 +33,7 @@ def learn(table: str, epsilon: str | None, as_json: bool, project: Path) -> None
     """
     from obverse.session.limits import learn as learn_limits
 
-    learned, path = learn_limits(project, table, number(epsilon))
+    learned, path = learn_limits(project, table, number(epsilon), purpose)
     if as_json:
         print_json(learned.as_json())
         return

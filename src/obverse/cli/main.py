@@ -39,16 +39,23 @@ SECTIONS: dict[str, tuple[VerbLine, ...]] = {
         VerbLine("verify", "obverse.cli.verify:verify", "Try to refute a claim of privacy."),
     ),
     "For the curator": (
+        VerbLine("publish", "obverse.cli.publish:publish", "Release tables once, in a folder that anyone may have."),
         VerbLine("anonymize", "obverse.cli.anonymize:anonymize", "Make a table k-anonymous; show what still works against it."),
+        VerbLine("explore", "obverse.cli.explore:explore", "Compare settings before choosing them; costs nothing."),
         VerbLine("demo", "obverse.cli.demo:demo", "Write a synthetic sample project to try things on."),
         VerbLine("init", "obverse.cli.init:init", "Draft obverse.toml from column names and declared types."),
         VerbLine("check", "obverse.cli.check:check", "Validate obverse.toml, its sources and its ledger."),
         VerbLine("analyst", "obverse.cli.analyst:analyst", "Declare who may ask: `analyst add NAME`."),
+        VerbLine("account", "obverse.cli.account:account", "Hand out tokens for a service: `account add NAME`."),
         VerbLine("limits", "obverse.cli.limits:limits", "Learn caps on one unit's rows: `limits learn TABLE`."),
         VerbLine("data", "obverse.cli.data:data", "Register a new version of the rows: `data publish`."),
+        VerbLine("rights", "obverse.cli.rights:rights", "Show, correct, leave out or erase one person."),
         VerbLine("ledger", "obverse.cli.ledger:ledger", "Verify, export, back up, restore or move the ledger."),
         VerbLine("schema", "obverse.cli.schema:schema", "Print the JSON Schema of obverse.toml for your editor."),
-        VerbLine("serve", "obverse.cli.serve:serve", "Serve untrusted analysts over the network (a later version)."),
+        VerbLine("serve", "obverse.cli.serve:serve", "Serve untrusted analysts over HTTP and the PostgreSQL wire."),
+    ),
+    "For everybody": (
+        VerbLine("learn", "obverse.cli.learn:learn", "Short lessons on the real engine, each with an exercise."),
     ),
     "Your shell": (
         VerbLine("completion", "obverse.cli.completion:completion", "Print a completion script: bash, zsh or fish."),
@@ -99,8 +106,8 @@ def cli() -> None:
 
     \b
     Every verb takes --json. Exit codes: 0 ok, 1 failed after the debit, 2 usage,
-    3 refused (nothing spent), 4 over budget (nothing spent), 5 a leak was found or a
-    claim refuted, 130 interrupted.
+    3 refused (nothing spent), 4 over budget (nothing spent), 5 a leak was found
+    or a claim refuted, 130 interrupted.
     """
 
 

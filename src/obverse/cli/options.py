@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable
 from fractions import Fraction
@@ -16,6 +17,20 @@ from obverse.core.numbers import exact
 
 F = TypeVar("F", bound=Callable[..., Any])
 BYTES_MAX = 1_000_000
+QUASI = ("--quasi", "--on", "quasi")  # one thing, by the name of either verb
+ON = ("--on", "--quasi", "on")
+SENSITIVE = ("--sensitive", "--secret", "sensitive")
+SECRET = ("--secret", "--sensitive", "secret")
+
+
+class Range(click.FloatRange):
+    """Numbers of a range; `nan`, which lies in every range to a computer, and `inf` lie in none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found: float = super().convert(value, param, ctx)
+        if not math.isfinite(found):
+            self.fail(f"{value} is no number.", param, ctx)
+        return found
 
 
 def with_project(function: F) -> F:
@@ -67,13 +82,13 @@ def with_parameters(function: F) -> F:
     )(function)
 
 
-def parameters(params: tuple[str, ...]) -> dict[str, object]:
+def parameters(params: tuple[str, ...], form: str = "--param NAME=VALUE") -> dict[str, object]:
     """Named values: read as JSON where they are, else as text."""
     found: dict[str, object] = {}
     for pair in params:
         name, equals, text = pair.partition("=")
         if not equals or not name:
-            raise click.UsageError("write --param NAME=VALUE.")
+            raise click.UsageError(f"write {form}.")
         try:
             value = json.loads(text)
         except ValueError:
@@ -120,4 +135,7 @@ def print_json(fields: object) -> None:
 
 def number(text: str | None) -> Fraction | None:
     """A number as its decimal text says it, so that 0.1 is one tenth."""
-    return None if text is None else exact(text)
+    try:
+        return None if text is None else exact(text)
+    except Refused as refused:
+        raise Refused(refused.code, f"{text!r} is not a number.", fix=refused.fix) from None

@@ -12,6 +12,7 @@ from obverse.cli.terminal import on_terminal
 
 AFTER_S, EVERY_S = 1.0, 0.1
 WHEEL = "|/-\\"
+BAR = threading.Event()  # set while a bar of `progress` stands on the line
 
 
 @contextmanager
@@ -39,6 +40,8 @@ def _turn(what: str, done: threading.Event) -> None:
         return
     turns = 0
     while not done.wait(EVERY_S):
+        if BAR.is_set():
+            continue
         sys.stderr.write(f"\r{WHEEL[turns % len(WHEEL)]} {what}, {time.monotonic() - began:.0f} s (Ctrl-C stops) ")
         sys.stderr.flush()
         turns += 1

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from obverse.cli.patience import BAR
 from obverse.cli.terminal import on_terminal
 
 AFTER_S, EVERY_S, WIDTH = 1.0, 0.1, 30
@@ -22,6 +23,7 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
         now = time.monotonic()
         if on_terminal("stderr") and now - begun > AFTER_S and now - last > EVERY_S:
             last = now
+            BAR.set()
             full = round(WIDTH * min(max(share, 0.0), 1.0))
             sys.stderr.write(f"\r{what} [{'#' * full}{' ' * (WIDTH - full)}] {now - begun:.0f} s (Ctrl-C stops) ")
             sys.stderr.flush()
@@ -29,6 +31,7 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
     try:
         yield told
     finally:
+        BAR.clear()
         if last:
             sys.stderr.write("\r" + " " * (len(what) + WIDTH + 32) + "\r")
             sys.stderr.flush()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from obverse.cli.options import print_json
+from obverse.cli.pictures import save
 from obverse.cli.shuffle import print_shuffled, shuffled_json
 from obverse.cli.terminal import Heading, print_fact, print_table
 
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
 
 
 def print_plan(spec: Spec, people: int, share: float, as_json: bool) -> None:
+    from obverse.local.foresee import needed_words
     from obverse.local.questions import outlooks
 
     found = outlooks(spec, people, share)
-    needed = max(one.needed for one in found)
+    known = [one.needed for one in found if one.needed is not None]
+    needed = max(known) if len(known) == len(found) else None
     if as_json:
         told = [
             {"name": one.name, "why": one.why, "people_needed": one.needed}
@@ -32,13 +35,13 @@ def print_plan(spec: Spec, people: int, share: float, as_json: bool) -> None:
     headings = [Heading("question"), *(Heading(title, "right") for title in ("asked", "error", "seen from", "people needed"))]
     rows = [
         [one.name, f"{one.foreseen.people:,}", *(f"{x:.2g}" for x in (one.foreseen.deviation, one.foreseen.visible)),
-         f"{one.needed:,}"]
+         "-" if one.needed is None else f"{one.needed:,}"]
         for one in found
     ]  # fmt: skip
     print_table(headings, rows)
     for one in found:
         print_fact("Protocol", f"{one.name}: {one.why}")
-    print_fact("People", f"{needed:,} are needed to see a share of {share:g} in every question")
+    print_fact("People", needed_words(needed, f"share of {share:g} in every question"))
     print_fact("Sent", f"{spec.frame.length} bytes a report")
 
 
@@ -52,7 +55,7 @@ def print_estimates(
 ) -> None:
     """Each question with its rows; with the truth where it is known."""
     if plot is not None:
-        found.plot().save(str(plot))
+        save(found.plot(), plot)
     if as_json:
         print_json(found.as_json() | shuffled_json(shuffled) | ({} if truth is None else {"truth": truth}))
         return
@@ -77,3 +80,5 @@ def print_estimates(
     print_fact("Noise", f"{kind} at {100 * some.level:g} %; the simplex view adds up to one, and is biased")
     print_fact("Loss", f"epsilon {found.epsilon} for each report, spent by the respondents; estimating costs nothing")
     print_shuffled(shuffled)
+    if plot is not None:
+        print_fact("Wrote", str(plot))

@@ -40,10 +40,17 @@ def tables(as_json: bool, project: Path) -> None:
         return
     for table in found:
         _print(table)
+    if not found:
+        click.echo("No table is declared here; `obverse collect` has the surveys.")
 
 
 def _print(table: TableView) -> None:
     about = "public: exact and free" if table.public else f"protects {table.unit}; {table.limits}"
     click.echo(f"{table.name}  ({about})")
+    held = [f"held on the basis of: {table.basis}"] if table.basis else []
+    held += [f"for: {', '.join(table.purposes)}"] if table.purposes else []
+    held += [f"until {table.retain_until}"] if table.retain_until else []
+    if held:
+        click.echo(f"  {'; '.join(held)}")
     rows = [[c.name, c.type, "yes" if c.nullable else "no", c.values, c.grid] for c in table.columns]
     print_table([Heading(name) for name in ("column", "type", "may be NULL", "bounds or values", "grid")], rows)

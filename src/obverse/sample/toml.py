@@ -31,6 +31,7 @@ purposes = ["quality"]
 [tables.people]
 source = "people.parquet"
 unit = "person_id"         # who is protected; one row each
+rows_about = 20000         # as everybody may know; `obverse serve` chooses by it when answers leave
 [tables.people.columns]    # bounds are public knowledge, chosen without looking at the rows
 name = { type = "text" }
 age = { type = "integer", bounds = [0, 120] }
@@ -44,6 +45,7 @@ joined = { type = "date", bounds = ["2010-01-01", "2030-12-31"] }
 source = "visits.parquet"
 unit = "person_id -> people.person_id"
 limits = { rows = 20, groups = 5 }  # of one person, at most 20 visits in 5 groups count
+rows_about = 100000
 [tables.visits.columns]
 visit_id = { type = "integer" }
 clinic = { type = "text", values = "clinics.clinic" }
@@ -53,4 +55,14 @@ at = { type = "timestamp", bounds = ["2015-01-01", "2030-12-31"] }
 [tables.clinics]
 source = "clinics.csv"
 public = true              # nobody is in it; questions over it alone are exact and free
+
+[surveys.missed_dose]      # of people who randomize their own answers; `obverse demo --serve` shows its page
+question = { en = "Have you missed a dose this month?", de = "Hast du in diesem Monat eine Dosis ausgelassen?" }
+options = ["no", "yes"]
+labels = { de = { no = "nein", yes = "ja" } }
+epsilon = 1
+people = 3000
+retention_days = 30
+purpose = { en = "To learn how many do, and of nobody whether they do.", de = "Zu lernen, wie viele, und nie, wer." }
+consent = { en = "I agree that my randomized answer is counted.", de = "Meine zufällig veränderte Antwort darf gezählt sein." }
 """

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from obverse.anonymize.measured import closeness_on_trees
+from obverse.anonymize.models import Present
 from obverse.anonymize.page import page
 from obverse.anonymize.recipes import Recipe, guessed, read
 from obverse.anonymize.recoding import unchanged
@@ -16,17 +18,12 @@ from obverse.anonymize.report import RAW, checked, claim_of, report_of
 from obverse.anonymize.run import anonymized
 from obverse.anonymize.table import Column
 from obverse.anonymize.table import Table as Codes
-from obverse.anonymize.weaknesses import Weakness
 from obverse.anonymize.wish import Wish, models_of
-from obverse.attack.attacks import Background
 from obverse.core.errors import Refused
 from obverse.core.rng import Rng
 from obverse.engines.collapse import Preparation, Relabelled, Workshop
-from obverse.engines.exact_tables import read_table, write_table
-from obverse.session.custody import collapsed as through_custody
-
-if TYPE_CHECKING:
-    from obverse.attack.targets import Table
+from obverse.engines.exact_tables import read_table
+from obverse.session.weak_points import raw_points, weak_points
 
 MANIFEST, REPORT, PAGE = "manifest.json", "report.json", "report.html"
 SECRET_BYTES = 16
@@ -47,6 +44,7 @@ class Files:
 def anonymize(files: Files, wish: Wish, written: Mapping[str, str], told: Told = lambda share: None) -> dict[str, Any]:
     """Make the release; gives its report. `written` are hierarchies in the words of the command line."""
     _make(files.out)
+    _apart(files)
     with Workshop(files.table, files.delimiter) as shop:
         named = (*wish.quasi, *wish.sensitive, *wish.keep, *wish.deidentify, *wish.pseudonymise, *wish.hierarchies, *written)
         shop.known(named)
@@ -56,7 +54,7 @@ def anonymize(files: Files, wish: Wish, written: Mapping[str, str], told: Told =
         everything = tuple(name for name in shop.columns if name not in wish.deidentify)
         columns = (*wish.quasi, *carried) if wish.quasi else everything
         shop.prepare(Preparation(columns, wish.sample, wish.pseudonymise, wish.secret))
-        target = files.out / ("table.parquet" if shop.source.kind == "parquet" else "table.csv")
+        target = written_to(files)
         if not wish.quasi:
             report = _raw(shop, wish, target)
         else:
@@ -66,7 +64,7 @@ def anonymize(files: Files, wish: Wish, written: Mapping[str, str], told: Told =
             recoded, wish = outcome.recoded, outcome.wish
             labels = {c.name: Relabelled(c.labels, c.places) for c in recoded.columns}
             shop.write(labels, carried, recoded.kept, target)
-            report = report_of(outcome, attacked(read_table(target), wish))
+            report = report_of(outcome, weak_points(outcome, read_table(target)))
         report["left_out"] = [name for name in shop.columns if name not in columns]
     _write(files.out / MANIFEST, json.dumps(wish.as_json(), ensure_ascii=False, indent=1), secret=True)
     _write(files.out / REPORT, json.dumps(report, ensure_ascii=False, indent=1))
@@ -74,52 +72,35 @@ def anonymize(files: Files, wish: Wish, written: Mapping[str, str], told: Told =
     return report
 
 
-def attacked(released: Table, wish: Wish) -> list[Weakness]:
-    """What attacks find on the table that was written, beyond what its classes tell."""
-    found = []
-    for secret in wish.sensitive:
-        one = Background().run(released, wish.quasi, secret)
-        found.append(Weakness(one.attack, secret, one.rate.value, one.leaks, one.sentence))
-    return found
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What is measured: columns, what is demanded of them, and hierarchies of sensitive columns, read or in words."""
+
+    quasi: Sequence[str]
+    sensitive: Sequence[str]
+    demands: Wish | None = None
+    hierarchies: Mapping[str, Recipe] = field(default_factory=dict)
+    written: Mapping[str, str] = field(default_factory=dict)
 
 
-def from_project(project: Path, table: str, wish: Wish, reason: str, folder: Path) -> Path:
-    """A project's table as a file of the curator's, by their own door; the ledger says so before a row is read."""
-    import numpy as np
-
-    columns = list(dict.fromkeys((*wish.quasi, *wish.sensitive, *wish.keep)))
-    if not columns:
-        fix = "Name --quasi, --sensitive and --keep; raw releases of a project's table are not made."
-        raise Refused("no_columns", "which columns are to be read?", fix=fix)
-    rows = through_custody(project, table, columns, what="anonymize", reason=reason)
-    told = {}
-    for name, values in rows.columns.items():
-        column = np.empty(len(values), dtype=object)
-        column[:] = values
-        told[name] = np.repeat(column, rows.counts)
-    write_table(told, folder / "table.parquet")
-    return folder / "table.parquet"
-
-
-def check(
-    path: Path,
-    quasi: Sequence[str],
-    sensitive: Sequence[str],
-    demands: Wish | None = None,
-    population: Path | None = None,
-    delimiter: str | None = None,
-) -> dict[str, Any]:
+def check(path: Path, asked: Checked, population: Path | None = None, delimiter: str | None = None) -> dict[str, Any]:
     """What a file reaches as it is; and whether that is what is demanded."""
+    quasi, sensitive = asked.quasi, asked.sensitive
     with Workshop(path, delimiter) as shop:
-        shop.known((*quasi, *sensitive))
+        shop.known((*quasi, *sensitive, *asked.hierarchies, *asked.written))
         shop.prepare(Preparation((*quasi, *sensitive)))
         table = collapsed(shop, quasi, sensitive, len(sensitive), population)
     recoded = unchanged(table)
     report = checked(recoded)
-    if demands is not None:
+    recipes = {**asked.hierarchies, **_read(table, asked.written)}
+    for name, far in closeness_on_trees(recoded, recipes).items():
+        report["reaches"]["sensitive"][name]["t_hierarchical"] = far
+    if asked.demands is not None:
         classes = recoded.classes()
         here = classes.sizes > 0
-        holds = {m.words: bool(m.holds(classes)[here].all()) for m in models_of(demands, table)}
+        demands = replace(asked.demands, hierarchies=recipes)
+        models = models_of(demands, table)  # presence is told by a class of nobody too: none of those like it is in the table
+        holds = {m.words: bool(m.holds(classes)[here | isinstance(m, Present)].all()) for m in models}
         report |= {"demands": holds, "holds": all(holds.values())}
     return report
 
@@ -146,12 +127,13 @@ def hierarchy_file(path: Path) -> Recipe:
     import csv
 
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            first = file.readline()
+            file.seek(0)
+            lines = csv.reader(file, delimiter=max(";,", key=first.count))
+            return Recipe("file", lines=tuple(tuple(line) for line in lines if line))
+    except (OSError, UnicodeDecodeError, csv.Error):
         raise Refused("source_unreadable", "the hierarchy cannot be read.", place=str(path)) from None
-    first = text.split("\n", 1)[0]
-    lines = csv.reader(text.splitlines(), delimiter=max(";,", key=first.count))
-    return Recipe("file", lines=tuple(tuple(line) for line in lines if line))
 
 
 def manifest(path: Path) -> Wish:
@@ -170,9 +152,24 @@ def _raw(shop: Workshop, wish: Wish, target: Path) -> dict[str, Any]:
     """A release of rows as they are: a sample, or without identifiers."""
     rows = shop.write_prepared(target)
     kinds = [kind for kind, asked in (("sample", wish.sample), ("deidentify", wish.deidentify or wish.pseudonymise)) if asked]
-    claim = claim_of([], [])
-    claim["sentence"] = " ".join([claim["sentence"].split(" Of the attacks")[0], *(RAW[kind] for kind in kinds)])
-    return {"version": 1, "claim": claim, "release": kinds, "rows": rows}
+    found = raw_points(shop.alone(), rows, wish.sample is not None)
+    claim = claim_of(found, [])
+    claim["sentence"] = " ".join([claim["sentence"], *(RAW[kind] for kind in kinds)])
+    return {"version": 1, "claim": claim, "release": kinds, "rows": rows, "attacks": [one.as_json() for one in found]}
+
+
+def written_to(files: Files) -> Path:
+    """The released table: CSV or Parquet, as the table that it is made from."""
+    return files.out / ("table.parquet" if files.table.suffix == ".parquet" else "table.csv")
+
+
+def _apart(files: Files) -> None:
+    """Refuse to write over what is read: the rows would be gone for ever."""
+    target = written_to(files)
+    read = [path for path in (files.table, files.population) if path is not None and path.exists()]
+    if target.exists() and any(target.samefile(path) for path in read):
+        what = "the released table would be written over one that it is made from."
+        raise Refused("cannot_write", what, place=str(target), fix="Name another folder: --out FOLDER.")
 
 
 def _make(folder: Path) -> None:
@@ -184,8 +181,10 @@ def _make(folder: Path) -> None:
 
 def _write(path: Path, text: str, *, secret: bool = False) -> None:
     try:
-        path.write_text(text + "\n", encoding="utf-8")
-        if secret:
-            os.chmod(path, 0o600)
+        if secret:  # for its owner alone from the first byte on
+            path.unlink(missing_ok=True)
+        flags, mode = os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if secret else 0o666
+        with open(os.open(path, flags, mode), "w", encoding="utf-8") as file:
+            file.write(text + "\n")
     except OSError as error:
         raise Refused("cannot_write", "a file cannot be written.", place=str(path), why=error.strerror or "") from None

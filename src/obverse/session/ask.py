@@ -13,11 +13,14 @@ from obverse.core.loss import Loss
 from obverse.core.rng import Rng
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.finish import Finished, finish
-from obverse.plan.randomize import randomize, randomize_keys
+from obverse.plan.graph_plan import GraphPlan, verify_graph
+from obverse.plan.overlay import NOTHING, Overlay
+from obverse.plan.randomize import randomize, randomize_graph, randomize_keys
 from obverse.plan.verify import verify
 
 TIMEOUT_S = 600.0
 Earlier = list[tuple[CostedPlan, Finished]]
+Release = Callable[[CostedPlan, str], Finished]  # exact values are read and noised inside it; only noisy ones come out
 Door = Callable[..., tuple[bytes, bool]]  # `ask`, or what obverse.testing puts in its place over synthetic tables
 
 
@@ -25,8 +28,8 @@ Door = Callable[..., tuple[bytes, bool]]  # `ask`, or what obverse.testing puts 
 class Asked:
     """One planned question: its noise, its engine text, and how its rows become the bytes that are stored and sent."""
 
-    costed: CostedPlan
-    sql: str
+    costed: CostedPlan | GraphPlan
+    sql: Callable[[Overlay], str]  # by who is left out and what is put right at the moment of the debit
     seal: Callable[[Finished, Receipt], bytes]
     first: tuple[Asked, ...] = ()  # asked before it, of whose answers ...
     then: Callable[[Earlier], Asked] | None = None  # ... this question follows, at the same price
@@ -45,6 +48,7 @@ class Debit:
     note: str
     about: dict[str, str]
     partitions: Partitions | None = None
+    overlay: Overlay = NOTHING
 
 
 def ask(
@@ -56,22 +60,34 @@ def ask(
     rng: Rng,
     join: Callable[[list[bytes]], bytes] = lambda parts: parts[0],
     started: Callable[[Receipt], None] = lambda receipt: None,
+    release: Release | None = None,
+    leaves: Callable[[], None] = lambda: None,
 ) -> tuple[bytes, bool]:
-    """The bytes of the answer, and whether they came from store. Several questions are one debit and one answer."""
+    """The bytes of the answer, and whether they came from store. Several questions are one debit and one answer.
+
+    `release`: where rows are read and noised, if not here; a service has a process for it. `leaves`: returns when the answer
+    may be seen, before it is stored, since whoever looks into the store would see how long it took.
+    """
     verified = tuple(_verified(question) for question in questions)
-    return charged(verified, debit, engine=engine, ledger=ledger, rng=rng, join=join, started=started)
+    return charged(
+        verified, debit, engine=engine, ledger=ledger, rng=rng, join=join, started=started, release=release, leaves=leaves
+    )
 
 
 def _verified(question: Asked) -> Asked:
     """The question, whose noise covers its price; what follows from the answers before it is held to the same."""
     for one in (*question.first, question):
-        verify(one.costed)
+        if isinstance(one.costed, GraphPlan):
+            verify_graph(one.costed)
+        else:
+            verify(one.costed)
     if question.then is None:
         return question
     follows = question.then
 
     def then(found: Earlier) -> Asked:
         made = follows(found)
+        assert isinstance(made.costed, CostedPlan)
         verify(made.costed)
         invariant(made.costed.loss == question.costed.loss, "a question that follows has the price it was given")
         invariant(not made.first and made.then is None, "nothing follows twice")
@@ -89,19 +105,21 @@ def charged(
     rng: Rng,
     join: Callable[[list[bytes]], bytes],
     started: Callable[[Receipt], None],
+    release: Release | None = None,
+    leaves: Callable[[], None] = lambda: None,
 ) -> tuple[bytes, bool]:
     """Debit, then run what was verified. Not a door: only `ask` calls it, and the noiseless twin of the test harness."""
+
+    def run(costed: CostedPlan | GraphPlan, sql: str) -> Finished:
+        if release is None:
+            return released(costed, sql, engine, rng)
+        assert isinstance(costed, CostedPlan)  # a service publishes no network
+        return release(costed, sql)
+
     receipt = ledger.reserve(
-        debit.scope,
-        debit.loss,
-        debit.fingerprint,
-        key=debit.key,
-        caps=debit.caps,
-        question=debit.question,
-        note=debit.note,
-        about=debit.about,
-        partitions=debit.partitions,
-    )
+        debit.scope, debit.loss, debit.fingerprint, key=debit.key, caps=debit.caps, question=debit.question, note=debit.note,
+        about=debit.about, partitions=debit.partitions,
+    )  # fmt: skip
     if isinstance(receipt, Stored):
         return receipt.answer, True
     try:
@@ -109,26 +127,31 @@ def charged(
         parts = []
         for question in questions:
             if question.then is not None:
-                question = question.then([(one.costed, _released(one, engine, rng)) for one in question.first])
-            parts.append(question.seal(_released(question, engine, rng), receipt))
+                first = ((one.costed, run(one.costed, one.sql(debit.overlay))) for one in question.first)
+                question = question.then([(costed, found) for costed, found in first if isinstance(costed, CostedPlan)])
+            parts.append(question.seal(run(question.costed, question.sql(debit.overlay)), receipt))
         answer = join(parts)
+        leaves()
         ledger.settle(receipt, answer)
     except KeyboardInterrupt:
         raise interrupted(receipt) from None
-    except LedgerError:
+    except LedgerError as error:
+        error.charged = True
         raise
     except Exception:  # whatever it is, it may depend on the data: one constant text, and the charge stays
         raise failed(receipt) from None
     return answer, False
 
 
-def _released(question: Asked, engine: Engine, rng: Rng) -> Finished:
-    costed = question.costed
+def released(costed: CostedPlan | GraphPlan, sql: str, engine: Engine, rng: Rng) -> Finished:
+    """Exact values read, noised and finished. Not a door: what calls it has been charged."""
+    if isinstance(costed, GraphPlan):
+        return Finished((), (), (), blocks=randomize_graph(engine.run(sql, timeout_s=TIMEOUT_S), costed, rng))
     if not costed.annotated.limited.root.keyed:
-        return finish(randomize(engine.run(question.sql, timeout_s=TIMEOUT_S), costed, rng), costed)
-    with closing(engine.batches(question.sql, timeout_s=TIMEOUT_S)) as batches:
-        released = randomize_keys(batches, costed, rng)
-    return finish(released, costed)
+        return finish(randomize(engine.run(sql, timeout_s=TIMEOUT_S), costed, rng), costed)
+    with closing(engine.batches(sql, timeout_s=TIMEOUT_S)) as batches:
+        found = randomize_keys(batches, costed, rng)
+    return finish(found, costed)
 
 
 def failed(receipt: Receipt) -> Failed:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from obverse.catalog.model import Catalog
+from obverse.catalog.policy import within_policy
 from obverse.core.errors import Refused
+from obverse.plan.nodes import scans
+from obverse.plan.question import PublicQuestion, Question
 
 
 def asker(catalog: Catalog, analyst: str, purpose: str) -> tuple[str, str]:
@@ -18,3 +23,23 @@ def asker(catalog: Catalog, analyst: str, purpose: str) -> tuple[str, str]:
     if purpose and purpose not in catalog.purposes:
         raise Refused("purpose_not_allowed", f"there is no purpose {purpose!r} here.", fix="declare [purposes.NAME].")
     return analyst, purpose
+
+
+def today() -> dt.date:
+    return dt.date.today()
+
+
+def allowed_for(question: Question | PublicQuestion, catalog: Catalog, purpose: str) -> None:
+    """Refuse a question over a table that is kept for other purposes, or is past its day, or apart from another."""
+    tables = sorted({scan.table for scan in scans(question.relation)})
+    within_policy(tables, catalog, today())
+    for table in tables:
+        purposes = catalog.tables[table].purposes
+        if purposes and purpose not in purposes:
+            asked = f"for {purpose}" if purpose else "without a purpose"
+            raise Refused(
+                "purpose_not_allowed",
+                f"table {table} is not asked {asked}.",
+                why=f"its owner allows: {', '.join(purposes)}.",
+                fix=f"ask for one of them, such as --purpose {purposes[0]}.",
+            )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from obverse.attack.targets import Person
 from obverse.core.errors import BudgetExceeded, Refused
 from obverse.engines.exact_tables import ExactTable, quoted
+from obverse.session.imported import imported
 from obverse.session.planning import Number
 
 if TYPE_CHECKING:
@@ -34,14 +33,10 @@ def asked_of(session: Session, epsilon: Number | None = None) -> Ask:
 
 def named_function(place: str) -> Callable[..., Any]:
     """The Python function `module:name`, also from the current folder."""
-    module, _, name = place.partition(":")
-    if "" not in sys.path:
-        sys.path.insert(0, "")
     try:
-        found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError):
+        return imported(place)  # type: ignore[no-any-return]
+    except ImportError:
         raise Refused("no_such_function", f"there is no {place}.", fix="write module:function, importable from here") from None
-    return found  # type: ignore[no-any-return]
 
 
 def sets_in(table: ExactTable, name: str, key: str, conditions: Sequence[str]) -> NDArray[np.bool_]:

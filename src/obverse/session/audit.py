@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,14 +13,18 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from obverse.attack.auditing.sums import Sum
+from obverse.attack.auditing.sums import SECRETS_MAX, Sum
 from obverse.catalog.load import loads
 from obverse.core.errors import Refused
 from obverse.session.opening import engine_of
+from obverse.session.reviewed import Reading
 from obverse.sql.subsets import subset
 
 BYTES_MAX = 100_000_000
+NUMBER = re.compile(r"-?\d{1,40}((\.\d{1,40})?([eE][-+]?\d{1,2})?|/[1-9]\d{0,40})")
+DIGITS = len(str(SECRETS_MAX))
 TIMEOUT_S = 60.0
+OWN_FILES = Reading("attack audit")
 TABLE_TOML = """
 [project]
 name = "audit"
@@ -46,8 +51,13 @@ def read_sets(path: Path) -> Questions:
     text = _text(path)
     listed: Any
     if path.suffix.lower() == ".csv":
-        listed, secrets = list(csv.DictReader(io.StringIO(text))), None
-        rows = [(str(row.get("set", "")).split(), row.get("sum")) for row in listed]
+        table = csv.DictReader(io.StringIO(text))
+        if "set" not in (table.fieldnames or ()):
+            raise bad_file("it does not begin with the names of its columns, set and sum")
+        listed, secrets = list(table), None
+        if any(row["set"] is None or None in row for row in listed):  # else it would seem that nothing was asked
+            raise bad_file("a line has no field under the heading set, or more fields than headings")
+        rows = [(row["set"].split(), row.get("sum")) for row in listed]
     else:
         found = _json(text)
         listed, secrets = (found.get("questions"), found.get("secrets")) if isinstance(found, dict) else (found, None)
@@ -63,7 +73,7 @@ def read_sets(path: Path) -> Questions:
     return Questions(sums, tuple(_called(places) for places, _ in rows), names)
 
 
-def read_questions(path: Path, table: Path, secret: str, name: str | None) -> Questions:
+def read_questions(path: Path, table: Path, secret: str, name: str | None, door: Reading = OWN_FILES) -> Questions:
     """From SQL over a table file, as `[{"sql": ..., "sum": 3}, ...]` in JSON, or as plain SQL with ; after each and no answers.
 
     Only public columns are read: a condition on the secret is refused, and the secret column may be missing.
@@ -77,7 +87,10 @@ def read_questions(path: Path, table: Path, secret: str, name: str | None) -> Qu
         asked = [(row["sql"], row.get("sum")) for row in listed]
     else:
         asked = [(one.strip(), None) for one in text.split(";") if one.strip()]
-    return questions_of(asked, table, secret, name)
+    texts = [sql for sql, _ in asked] + ([name] if name is not None else [])
+    columns = [column for column in door.named_in(table, texts) if column.lower() != secret.lower()]
+    with door.file(table, columns) as rows:
+        return questions_of(asked, rows, secret, name)
 
 
 def questions_of(asked: Sequence[tuple[str, Any]], table: Path, secret: str, name: str | None = None) -> Questions:
@@ -98,7 +111,7 @@ def questions_of(asked: Sequence[tuple[str, Any]], table: Path, secret: str, nam
             for row in engine.run_public(sql, timeout_s=TIMEOUT_S).rows:
                 groups.setdefault(row[1:], []).append(int(str(row[0])))
             answers = answer if one.keys and isinstance(answer, list) else [answer] * len(groups)
-            if len(answers) != len(groups):
+            if len(answers) != len(groups) or (one.keys and answer is not None and answer is not answers):
                 raise bad_file("a grouped question needs a list of sums, one for each of its groups")
             for (key, places), given in zip(groups.items(), answers):
                 sums.append(Sum(frozenset(places), _number(given)))
@@ -116,12 +129,20 @@ def bad_file(why: str) -> Refused:
 
 def _names(secrets: Any, used: list[str]) -> tuple[str, ...]:
     if isinstance(secrets, list):
+        if len(set(map(str, secrets))) < len(secrets):
+            raise bad_file("two secrets have one name")
         return tuple(map(str, secrets))
     if isinstance(secrets, int) and not isinstance(secrets, bool):
-        return tuple(map(str, range(secrets)))
-    if all(place.isdecimal() for place in used):
-        return tuple(map(str, range(1 + max(map(int, used), default=0))))
+        return tuple(map(str, range(_few(secrets))))
+    if all(place.isdecimal() and len(place) <= DIGITS for place in used):
+        return tuple(map(str, range(_few(1 + max(map(int, used), default=0)))))
     return tuple(dict.fromkeys(used))
+
+
+def _few(secrets: int) -> int:
+    if not 1 <= secrets <= SECRETS_MAX:
+        raise bad_file(f"there are between 1 and {SECRETS_MAX:,} secrets")
+    return secrets
 
 
 def _all_have(listed: Any, field: str, kind: type) -> bool:
@@ -136,10 +157,9 @@ def _called(places: list[str]) -> str:
 def _number(answer: Any) -> int | Fraction | None:
     if answer is None or answer == "":
         return None
-    try:
-        found = Fraction(str(answer))
-    except ValueError:
-        raise bad_file("a sum is no number") from None
+    if not NUMBER.fullmatch(str(answer)):
+        raise bad_file("a sum is no number")
+    found = Fraction(str(answer))
     return int(found) if found.denominator == 1 else found
 
 

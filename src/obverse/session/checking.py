@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,14 @@ from typing import Any
 from obverse.accounting import budget as budgets
 from obverse.catalog.draft import questions
 from obverse.catalog.load import FILE_NAME, problems
-from obverse.catalog.model import Budget, Catalog, Table
+from obverse.catalog.model import Budget, Catalog, Network, Survey, Table
 from obverse.catalog.tables import unit_text
 from obverse.core.bounds import Unbounded
 from obverse.core.errors import ObverseError
 from obverse.core.numbers import plain
 from obverse.core.types import Type
+from obverse.core.units import PrivacyUnit
+from obverse.engines.csv_source import WRITTEN, oddly_written
 from obverse.ledger.acts import still_open
 from obverse.ledger.home import Home, default_home
 from obverse.ledger.opened import Opened
@@ -23,9 +26,11 @@ from obverse.ledger.register import changed, open_dataset
 from obverse.ledger.shared import known_there
 from obverse.session.claims import belief_words, budget_words
 from obverse.session.curator import ledger_known
-from obverse.session.opening import claimed, is_fit, load_project, unfit
+from obverse.session.opening import claimed, is_fit, leaking, load_project, public_private, unfit
 from obverse.session.views import table_views
 
+NO_LEDGER = "none yet; the first question makes it, and fixes unit, neighbours and accounting"
+UNREAD = "numbers and dates of CSV files were not looked at; --sniff tells which are written so that they count as NULL"
 ENOUGH = "it need only read the declared tables"
 CHANGED = "changed since they were published; analysts are not told. `obverse data publish` makes them a new version"
 
@@ -46,33 +51,52 @@ class Finding:
         return told | {"place": self.error.place, **self.error.as_json()["error"]}
 
 
-def check(project: Path) -> tuple[Finding, ...]:
-    """Everything that can be told of a project at once. Makes no ledger, spends nothing, reads no private value."""
+def check(project: Path, *, sniff: bool = False) -> tuple[Finding, ...]:
+    """Everything that can be told of a project at once. Makes no ledger, spends nothing, reads no private value, except
+    that on the curator's word (`sniff`) those of CSV files are held against their declared types."""
     wrong = problems(project)
     if wrong:
-        return (*(_error(error) for error in wrong), *_open(project))
+        return (*(_error(error) for error in wrong), *left_open(project))
     try:
         loaded = load_project(project)
     except ObverseError as error:
-        return (_error(error), *_open(project))
+        return (_error(error), *left_open(project))
     catalog = loaded.catalog
     found = [Finding("ok", FILE_NAME, "every key is known, and the sources have the declared columns")]
-    found += [_error(unfit(table)) for table in catalog.tables.values() if not (table.public or is_fit(loaded, table))]
+    found += [_error(unfit(table)) for table in catalog.held if not (table.public or is_fit(loaded, table))]
     found += [Finding("warn", "engine", f"its role {power}; {ENOUGH}") for power in loaded.engine.powers()]
     loaded.engine.close()
+    found += _leaking(catalog)
     found += [_table(table, limits.limits) for table, limits in zip(catalog.tables.values(), table_views(catalog))]
-    found += [finding for table in catalog.tables.values() for finding in _free_text(table)]
+    found += [finding for table in catalog.tables.values() for finding in free_text(table)]
+    found += [finding for table in catalog.held for finding in (misread(table) if sniff else unread(table))]
+    found += [_network(graph, catalog.unit) for graph in catalog.graphs.values()]
+    found += [_survey(catalog, survey) for survey in catalog.surveys.values()]
     if catalog.unit is not None:
         found += _budget(catalog)
         found += _ledger(catalog)
-    return (*found, *_open(project))
+    public = {name for name, table in catalog.tables.items() if table.public}  # of which no bounds or values need be said
+    return (*found, *(one for one in left_open(project) if one.about.rpartition(".")[0] not in public))
+
+
+def _leaking(catalog: Catalog) -> Iterator[Finding]:
+    """Public tables whose rows are known as private; a home that cannot be looked into is told of with the ledger."""
+    try:
+        home = Home(default_home())
+        try:
+            yield from [_error(public_private(table)) for table in leaking(catalog, home)]
+        finally:
+            home.close()
+    except ObverseError as error:
+        if catalog.unit is None:
+            yield _error(error)
 
 
 def _error(error: ObverseError) -> Finding:
     return Finding("error", error.place or FILE_NAME, error.message, error)
 
 
-def _open(project: Path) -> Iterator[Finding]:
+def left_open(project: Path) -> Iterator[Finding]:
     """Questions that a draft left for the curator, and that still stand in the text as comments."""
     file = project / FILE_NAME if project.is_dir() else project
     try:
@@ -90,15 +114,47 @@ def _table(table: Table, limits: str) -> Finding:
     return Finding("ok", table.name, f"protects {unit_text(table.unit)}, {limits}")
 
 
-def _free_text(table: Table) -> Iterator[Finding]:
+def _network(graph: Network, unit: PrivacyUnit | None) -> Finding:
+    protected = "" if unit is None else f"protects {unit.words}; "
+    return Finding("ok", graph.name, f"{protected}everybody who may be in it is listed in {'.'.join(graph.nodes)}")
+
+
+def _survey(catalog: Catalog, survey: Survey) -> Finding:
+    from obverse.session.surveys import declared_spec
+
+    try:
+        declared_spec(catalog, survey.name)
+    except ObverseError as error:
+        error.place = error.place or f"{FILE_NAME} surveys.{survey.name}"
+        return _error(error)
+    said = f"epsilon {plain(survey.epsilon)} a report, {plain(survey.lifetime)} in a lifetime, randomized by each person"
+    return Finding("ok", f"survey {survey.name}", said)
+
+
+def free_text(table: Table) -> Iterator[Finding]:
     if table.public:
         return
     keys = set() if table.unit is None else {table.unit.column}
     for column in table.columns.values():
         visible = column.type is Type.TEXT and not column.hidden and column.name not in keys
-        if visible and isinstance(column.bounds, Unbounded):
+        if visible and isinstance(column.bounds, Unbounded) and column.values_from is None:
             message = "text without declared values, and analysts may filter by it; hidden = true, or values = [...]"
             yield Finding("warn", f"{table.name}.{column.name}", message)
+
+
+def unread(table: Table) -> Iterator[Finding]:
+    """A private CSV file with numbers or dates, which are NULL where they are written in another way: nobody looked yet."""
+    if table.source.kind == "csv" and not table.public and any(one.type in WRITTEN for one in table.columns.values()):
+        yield Finding("ok", table.name, UNREAD)
+
+
+def misread(table: Table) -> Iterator[Finding]:
+    """Columns of a private CSV file in which a value is written otherwise than its declared type is read."""
+    if table.public or table.source.kind != "csv":
+        return
+    for name in oddly_written(table.source, {column.name: column.type for column in table.columns.values()}):
+        form = "2020-12-31" if table.columns[name].type.temporal else "a number such as -1.5"
+        yield Finding("warn", f"{table.name}.{name}", f"not every value is written as {form}; those that are not count as NULL")
 
 
 def _budget(catalog: Catalog) -> Iterator[Finding]:
@@ -107,25 +163,32 @@ def _budget(catalog: Catalog) -> Iterator[Finding]:
 
 
 def _ledger(catalog: Catalog) -> Iterator[Finding]:
-    """The ledger, if there is one already: looking must not make it, since making it fixes the terms."""
+    """The ledger, if there is one already."""
     try:
-        home = Home(default_home())
+        with known_ledger(catalog) as known:
+            if known is None:
+                yield Finding("ok", "ledger", NO_LEDGER)
+            else:
+                yield from _opened(catalog, *known)
     except ObverseError as error:
         yield _error(error)
-        return
+
+
+@contextmanager
+def known_ledger(catalog: Catalog) -> Iterator[tuple[Home, Opened] | None]:
+    """The ledger of this data, or None before the first question: looking must not make it, since that fixes the terms."""
+    home = Home(default_home())
     try:
         claim = claimed(catalog)
         there = claim.path.exists() if claim.server is None else known_there(home, claim.server, claim.sources)
         if ledger_known(home, catalog) is None and not there:
-            yield Finding("ok", "ledger", "none yet; the first question makes it, and fixes unit, neighbours and accounting")
+            yield None
             return
         opened = open_dataset(home, claim)
         try:
-            yield from _opened(catalog, home, opened)
+            yield home, opened
         finally:
             opened.ledger.close()
-    except ObverseError as error:
-        yield _error(error)
     finally:
         home.close()
 
@@ -135,12 +198,17 @@ def _opened(catalog: Catalog, home: Home, opened: Opened) -> Iterator[Finding]:
     still_open(opened.ledger.book())
     shared = ", shared with another project over the same data" if opened.shared else ""
     yield Finding("ok", "ledger", f"{head.count} records, chain whole, head {head.hash[:12]}{shared}")
-    held = opened.ledger.budget()
-    if held != catalog.budget:
-        yield _differs(held, catalog.budget)
     cap = budgets.tighter(opened.ledger.cap(), budgets.cap_of(catalog.budget, catalog.accounting))
     left = budgets.remaining(cap, opened.ledger.spent())
     yield Finding("ok" if left.amount else "warn", "left", budgets.words_left(left))
+    yield from unsettled(catalog, home, opened)
+
+
+def unsettled(catalog: Catalog, home: Home, opened: Opened) -> Iterator[Finding]:
+    """Where obverse.toml, the ledger and the rows do not say the same."""
+    held = opened.ledger.budget()
+    if held != catalog.budget:
+        yield _differs(held, catalog.budget)
     for name in changed(home, opened, claimed(catalog).sources):
         yield Finding("warn", name, f"the rows {CHANGED}")
 

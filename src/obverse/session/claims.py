@@ -11,9 +11,19 @@ from obverse.core.numbers import plain, several
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.nodes import Reduce, Shape, Trim, every
 
+IN_PROCESS = "Asked in process, the analyst's name is bookkeeping: whoever can run this can read the files."
+OF_A_SERVICE = "Asked of a service, which alone reads the rows."
+
 
 def claim_of(
-    costed: CostedPlan, catalog: Catalog, budget: Budget, receipt: str, charged: Budget, what: str, person: str = ""
+    costed: CostedPlan,
+    catalog: Catalog,
+    budget: Budget,
+    receipt: str,
+    charged: Budget,
+    what: str,
+    person: str = "",
+    boundary: str = IN_PROCESS,
 ) -> Claim:
     """What is promised of this answer, under the cap of the whole budget; `charged` is what was debited for `what`."""
     assert catalog.unit is not None
@@ -23,9 +33,7 @@ def claim_of(
     lost = f" {person}" if person else ""
     sentence = (
         f"Protects {catalog.unit.words} ({catalog.neighbours.words}): {what} costs {price}, of a budget of "
-        f"{budget_words(budget)}{parallel_words(catalog)}. {believed}{lost} "
-        "Asked in process, the analyst's name is bookkeeping: whoever can run "
-        "this can read the files."
+        f"{budget_words(budget)}{parallel_words(catalog)}. {believed}{lost} {boundary}"
     )
     return Claim(
         unit=catalog.unit.words,
@@ -58,15 +66,21 @@ def belief_words(budget: Budget, catalog: Catalog) -> str:
     except_part = _exception(found.taking_part_except)
     except_value = _exception(found.value_except)
     related = "k times epsilon" if catalog.accounting == "pure" else "k squared times rho"
+    for graph in catalog.graphs.values():
+        what = "two people are connected" if graph.unit == "edge" else "someone is in the network"
+        return (
+            f"Once all of it is spent, an attacker who held even odds may at most come to believe with "
+            f"{percent(found.taking_part)} that {what}{except_part}; k {graph.unit}s count {related}."
+        )
     return (
         f"Once all of it is spent, an attacker who held even odds may at most come to believe with "
-        f"{_percent(found.taking_part)} that someone took part{except_part}, "
-        f"and with {_percent(found.value)} that someone's value is so{except_value}; "
+        f"{percent(found.taking_part)} that someone took part{except_part}, "
+        f"and with {percent(found.value)} that someone's value is so{except_value}; "
         f"k related people count {related}."
     )
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """Rounded up to a tenth of a percent, or to as many nines as it takes not to say certainty."""
     if share >= 1:
         return "certainty"

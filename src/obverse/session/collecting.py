@@ -26,7 +26,7 @@ from obverse.ledger.storage import BUSY_S, Database, Shape
 from obverse.local.accept import Submitted, accept
 from obverse.local.batch import Batch
 from obverse.local.odd import odd_reports
-from obverse.local.spec import Spec
+from obverse.local.spec import Spec, read_spec
 from obverse.local.tally import Tally, empty, tallied, unpacked
 from obverse.local.tokens import Mint
 
@@ -53,6 +53,7 @@ SHAPE = Shape(
     code_unwritable="ledger_unwritable",
     code_damaged="ledger_damaged",
 )
+FILE = "collected.db"
 NO_TIME = (0, 0)  # of files: when reports came in is nobody's business
 MARKS_AT_ONCE = 500
 UNTIL_STEPS = 10  # of a retention
@@ -79,7 +80,7 @@ class Collection:
         self._rng = rng or Rng()
         self._folding = folding or folded
         self._today = today
-        self._database = Database(folder / "collected.db", SHAPE, busy_s=busy_s)
+        self._database = Database(folder / FILE, SHAPE, busy_s=busy_s)
         self._database.create()
         with self._database.transaction() as connection:
             secret, self.epoch = _opened(connection, spec)
@@ -119,17 +120,27 @@ class Collection:
             return [int(n) for (n,) in connection.execute("SELECT reports FROM attested")]
 
     def tally(self) -> Tally:
-        """All that was counted."""
-        with self._database.reading() as connection:
-            rejected = dict(connection.execute("SELECT reason, count FROM rejected").fetchall())
-            kept = self._kept(connection)
-            names = [name for (name,) in connection.execute("SELECT name FROM batch")]
-            total = kept.plus(self._folding(self.spec, [self.folder / name for name in names]))
+        """All that was counted. Reports whose retention ends while they are read are counted among those that were deleted."""
+        while True:
+            rejected, kept, names = self._known()
+            try:
+                total = kept.plus(self._folding(self.spec, [self.folder / name for name in names]))
+                break
+            except OSError:
+                if self._known()[2] == names:
+                    raise
         odd = rejected.pop(ODD, 0)
-        return Tally(total.survey, total.n, total.counts, rejected, odd)
+        return Tally(total.survey, total.n, total.counts, rejected, odd, frozenset({self._mint.collector}))
 
     def close(self) -> None:
         self._database.close()
+
+    def _known(self) -> tuple[dict[str, int], Tally, list[str]]:
+        """Rejects by reason, the counts of reports that are deleted, and the files of all others; of one moment."""
+        with self._database.reading() as connection:
+            rejected = dict(connection.execute("SELECT reason, count FROM rejected").fetchall())
+            names = [name for (name,) in connection.execute("SELECT name FROM batch")]
+            return rejected, self._kept(connection), names
 
     def _note(self, connection: sqlite3.Connection, reasons: dict[str, int]) -> None:
         connection.executemany(
@@ -219,6 +230,19 @@ def folded(spec: Spec, paths: Sequence[Path]) -> Tally:
     for payloads in read_reports(paths, spec.protocol.length):
         total = total.plus(tallied(spec.digest, spec.protocol, payloads))
     return total
+
+
+def agreed_spec(folder: Path) -> Spec | None:
+    """The specification by which reports were collected in this folder; None where nothing ever was."""
+    if not (folder / FILE).exists():
+        return None
+    database = Database(folder / FILE, SHAPE)
+    try:
+        with database.reading() as connection:
+            row = connection.execute("SELECT document FROM survey").fetchone()
+    finally:
+        database.close()
+    return None if row is None else read_spec(row[0])
 
 
 def _opened(connection: sqlite3.Connection, spec: Spec) -> tuple[bytes, int]:

@@ -9,6 +9,7 @@ attacker on that one question, and by an analyst on the counts by which releases
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -38,7 +39,14 @@ if TYPE_CHECKING:
 EPSILONS = (0.1, 1.0, 10.0)
 DELTA = 1e-6
 LEAST = 100  # rows; fewer prove nothing
+PLACES = {  # of a label: how it is aligned, and how far it stands from its point
+    "below right": ("left", 8, 10),
+    "below left": ("right", -8, 10),
+    "above right": ("left", 8, -8),
+    "above left": ("right", -8, -8),
+}
 LEAST_SHOWN = 1e-5  # error, on a logarithmic axis
+LEAKS = ("no attack surely wins", "an attack surely wins")
 TOML = """\
 [project]
 name = "compared"
@@ -86,11 +94,16 @@ class Comparison:
         from obverse.plan.shown import extra
 
         altair = extra("altair", "plot")
-        names: dict[tuple[float, float], list[str]] = {}
+        names: dict[tuple[float, float, bool], list[str]] = {}
         for row in self.rows:
-            place = (max(row.error, LEAST_SHOWN), row.findings[0].rate.value - row.findings[0].usual)
-            names.setdefault(place, []).append(row.release)
-        points = [{"release": "; ".join(some), "error": error, "gain": gain} for (error, gain), some in names.items()]
+            gain = row.findings[0].rate.value - row.findings[0].usual
+            names.setdefault((row.error, gain, any(one.leaks for one in row.findings)), []).append(row.release)
+        points = [
+            {"release": "; ".join(some) + ("" if error else " (no error)"), "error": max(error, LEAST_SHOWN), "gain": gain,
+             "attacks": LEAKS[leaks]}
+            for (error, gain, leaks), some in names.items()
+        ]  # fmt: skip
+        place_labels(points)
         title = altair.TitleParams(
             text="What is given away, and what it is still good for", anchor="start", subtitleColor="#555",
             subtitle=f"{self.file}: {self.people:,} people released; the ideal is at the lower left",
@@ -100,8 +113,28 @@ class Comparison:
                        axis=altair.Axis(tickCount=5, format="~%")),
             y=altair.Y("gain:Q", title=f"{self.secret}: guessed of insiders, less of outsiders", axis=altair.Axis(format="%")),
         )  # fmt: skip
-        labels = shown.mark_text(align="left", dx=8, dy=10).encode(text="release:N")
-        return altair.layer(shown.mark_circle(size=90, color="#1f4e8c"), labels).properties(title=title, width=560, height=360)
+        labels = [
+            shown.mark_text(align=align, dx=dx, dy=dy).encode(text="release:N").transform_filter(f"datum.place == '{place}'")
+            for place, (align, dx, dy) in PLACES.items()
+        ]
+        colours = altair.Scale(domain=list(LEAKS), range=["#1f4e8c", "#b2182b"])
+        legend = altair.Legend(orient="top-right", title=None)
+        dots = shown.mark_circle(size=90, opacity=1).encode(color=altair.Color("attacks:N", scale=colours, legend=legend))
+        return altair.layer(dots, *labels).properties(title=title, width=560, height=360)
+
+
+def place_labels(points: list[dict[str, Any]]) -> None:
+    """Where each label goes: to the middle of the picture from its point, and above it where one below is near."""
+    logs = {id(one): math.log10(one["error"]) for one in points}
+    middle = (min(logs.values()) + max(logs.values())) / 2
+    gains = [one["gain"] for one in points]
+    close = 0.08 * (max(gains) - min(gains))
+    below: list[dict[str, Any]] = []
+    for one in sorted(points, key=lambda point: point["error"]):
+        near = any(logs[id(one)] - logs[id(other)] < 1 and abs(one["gain"] - other["gain"]) < close for other in below)
+        one["place"] = ("above" if near else "below") + (" left" if logs[id(one)] > middle else " right")
+        if not near:
+            below.append(one)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +149,10 @@ class Asked:
     seed: int = 0
 
 
-def compare(path: Path, asked: Asked, told: Callable[[float], None] = lambda share: None) -> Comparison:
+def compare(
+    table: Table, asked: Asked, told: Callable[[float], None] = lambda share: None, called: str = "a table"
+) -> Comparison:
     """Release the table in each way, and attack each."""
-    table = read_table(path)
     for name in (*asked.quasi, asked.secret):
         if name not in table:
             raise Refused("column_missing", f"the table has no column {name!r}.", fix=suggestion(name, table))
@@ -138,7 +172,7 @@ def compare(path: Path, asked: Asked, told: Callable[[float], None] = lambda sha
             )
             rows.append(Compared(release, findings, error))
             told(len(rows) / ways)
-    return Comparison(path.name, asked.secret, half, tuple(rows))
+    return Comparison(called, asked.secret, half, tuple(rows))
 
 
 def _releases(members: Table, asked: Asked, folder: Path) -> Iterator[tuple[str, Table, float]]:

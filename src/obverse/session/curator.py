@@ -23,6 +23,7 @@ from obverse.ledger.datasets import IN_POSTGRES
 from obverse.ledger.home import Home, default_home
 from obverse.ledger.opened import Opened
 from obverse.ledger.register import open_dataset, publish
+from obverse.ledger.sources import around
 from obverse.ledger.sqlite import SqliteLedger
 from obverse.ledger.take_in import take_in
 from obverse.session.growing import last_partition
@@ -164,7 +165,7 @@ def verify_copy(file: Path) -> Kept:
         with open(file, encoding="ascii") as lines:
             return Kept(str(file), transfer.verify_export(lines))
     except OSError as error:
-        raise Refused("no_such_file", f"cannot be read: {error.strerror}", place=str(file)) from None
+        raise Refused("no_such_file", f"cannot be read: {error.strerror}", place=str(file), fix="Check the name.") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         why = "it is neither an export nor a ledger of Obverse, or it was changed."
         raise LedgerError("ledger_damaged", "the file cannot be read as a ledger", place=str(file), why=why) from None
@@ -242,7 +243,8 @@ def _in_a_server(done: str) -> Refused:
 
 def ledger_known(home: Home, catalog: Catalog) -> Path | None:
     """Where the ledger of this data lies, if the data was ever seen on this machine. Makes nothing."""
-    identified = home.identified(sources_of(catalog))
+    sources = sources_of(catalog)
+    identified = (*home.identified(sources), *around(sources))
     with home.shared() as registry:
         known = registry.dataset_of(identified)
     return None if known is None else known.ledger

@@ -12,16 +12,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from obverse.catalog.model import Column, Table
+from obverse.catalog.model import Catalog, Column, Table
+from obverse.catalog.policy import within_policy
 from obverse.catalog.shape import suggestion
+from obverse.catalog.source_types import type_of
+from obverse.core.engine import Engine
 from obverse.core.errors import Refused
+from obverse.core.types import Type, Value
 from obverse.plan.dialects import DIALECTS
-from obverse.plan.print import enforced
+from obverse.plan.dialects.base import Dialect
+from obverse.plan.overlay import NOTHING, Overlay
+from obverse.plan.print import enforced, raw_column
+from obverse.plan.relations import own_type
+from obverse.plan.sources import unit_source
+from obverse.session.asker import today
 from obverse.session.session import open as open_project
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from obverse.session.session import Session
 
 READ_S = 600.0
 
@@ -32,6 +43,7 @@ class Collapsed:
 
     columns: dict[str, list[Any]]
     counts: NDArray[np.int64]
+    types: dict[str, Type]
 
 
 def collapsed(project: Path, table: str, columns: Sequence[str], *, what: str, reason: str) -> Collapsed:
@@ -39,21 +51,88 @@ def collapsed(project: Path, table: str, columns: Sequence[str], *, what: str, r
     before a row is read."""
     import numpy as np
 
-    if not reason.strip():
-        raise Refused("no_reason", "why are rows read past the budget?", fix='Say it: --reason "release to the ethics board".')
+    if not columns:
+        fix = "Name the columns; of a table that is to be anonymized --quasi, --sensitive and --keep."
+        raise Refused("no_columns", "which columns are to be read?", fix=fix)
+    given(reason)
     with open_project(project) as session:
         declared = _declared(session.catalog.tables, table)
         wanted = [_column(declared, name) for name in columns]
+        within_policy([table], session.catalog, today())
         if declared.unit is not None:
             session.ledger.record_custody(declared.name, tuple(columns), what, reason)
         d = DIALECTS[session.engine.dialect]
-        read = ", ".join(f"{enforced(column, d)} AS c{n}" for n, column in enumerate(wanted))
+        overlay = session.overlay() if declared.unit is not None else NOTHING
+        corrected = overlay.table(declared).columns
+        read = ", ".join(f"{enforced(corrected[name], d)} AS c{n}" for n, name in enumerate(columns))
         keys = ", ".join(f"c{n}" for n in range(len(wanted)))
-        inner = f"SELECT {read} FROM {d.relation(declared)} AS t"
+        source, kept = spared(declared, session.catalog, overlay, d)
+        inner = f"SELECT {read} FROM {source}{f' WHERE {kept}' if kept else ''}"
         sql = f"SELECT {keys}, COUNT(*) AS n FROM ({inner}) AS r GROUP BY {keys}"
         rows = session.engine.run_public(sql, timeout_s=READ_S).rows
     found = {name: [row[n] for row in rows] for n, name in enumerate(columns)}
-    return Collapsed(found, np.array([row[-1] for row in rows], dtype=np.int64))
+    types = {column.name: column.type for column in wanted}
+    return Collapsed(found, np.array([row[-1] for row in rows], dtype=np.int64), types)
+
+
+def counted(
+    session: Session, table: str, columns: Sequence[str], sql: str, *, what: str, reason: str
+) -> dict[str, NDArray[np.int64]]:
+    """Exact counts of a project's table, for the curator; recorded as above. `sql` gives integers alone."""
+    import numpy as np
+
+    given(reason)
+    session.ledger.record_custody(table, tuple(columns), what, reason)
+    found = session.engine.run_public(sql, timeout_s=READ_S)
+    read = np.array(found.rows, dtype=np.int64).reshape(-1, len(found.names))
+    return {name: read[:, n] for n, name in enumerate(found.names)}
+
+
+def given(reason: str) -> None:
+    """Refuse to read without a reason."""
+    if not reason.strip():
+        raise Refused("no_reason", "why are rows read past the budget?", fix='Say it: --reason "release to the ethics board".')
+def spared(table: Table, catalog: Catalog, overlay: Overlay, d: Dialect) -> tuple[str, str]:
+    """FROM text and a condition: each row once, corrected, and none that reaches somebody who is left out."""
+    source = f"{overlay.relation(table, d)} AS t" if table.unit is not None else f"{d.relation(table)} AS t"
+    path = table.unit
+    if not overlay.left_out or path is None or path.column is None:
+        return source, ""
+    own, gone = raw_column(table.columns[path.column], d), overlay.gone(own_type(catalog), d)
+    if len(path.steps) <= 1:
+        return f"{source} LEFT JOIN {gone} AS gone ON {own} = gone.u", "gone.u IS NULL"
+    through, unit = unit_source(table, catalog, d, overlay)
+    reaching = f"SELECT {own} AS k FROM {through} JOIN {gone} AS away ON {unit} = away.u"
+    return f"{source} LEFT JOIN (SELECT DISTINCT k FROM ({reaching}) AS x) AS gone ON gone.k = {own}", "gone.k IS NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Somebody's rows of one table, as they lie in its source, with every column that the source has."""
+
+    table: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+def rows_of(engine: Engine, catalog: Catalog, person: Value) -> list[Rows]:
+    """All rows that reach a person, of every private table. Whoever calls it has written into the ledger that it does."""
+    d, found = DIALECTS[engine.dialect], []
+    for table in catalog.tables.values():
+        if table.unit is None:
+            continue
+        names = tuple(engine.schema(table.name))
+        source, unit = unit_source(table, catalog, d)
+        read = ", ".join(_as_it_lies(name, stored, d) for name, stored in engine.schema(table.name).items())
+        sql = f"SELECT {read} FROM {source} WHERE {unit} = {d.literal(person, own_type(catalog))}"
+        rows = engine.run_public(sql, timeout_s=READ_S).rows
+        found.append(Rows(table.name, names, tuple(sorted(rows, key=repr))))
+    return found
+
+
+def _as_it_lies(name: str, stored: str, d: Dialect) -> str:
+    """A column of a type that every engine hands over as a value, else as a text."""
+    return f"t.{d.identifier(name)}" if type_of(stored) is not None else d.cast(f"t.{d.identifier(name)}", Type.TEXT)
 
 
 def _declared(tables: Any, name: str) -> Table:

@@ -16,7 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from obverse.catalog.surveys import NO_LANGUAGE
-from obverse.core.errors import InvariantBroken, LedgerError, invariant
+from obverse.core.errors import InvariantBroken, LedgerError, Refused, invariant
 from obverse.core.rng import Rng
 from obverse.ledger.storage import BUSY_S, Database, Shape
 from obverse.local.client import (
@@ -33,6 +33,7 @@ from obverse.local.client import (
 from obverse.local.coins import Coins
 from obverse.local.memo import KEY_BYTES, Memo
 from obverse.local.spec import Answers, Spec
+from obverse.local.tokens import TOKEN_BYTES
 from obverse.local.wire import EPOCH_MAX
 
 SHAPE = Shape(
@@ -77,18 +78,19 @@ class Device:
         self._change(spec, lambda spec, record: consented(record))
 
     def decline(self, spec: Spec) -> None:
-        """A no; nothing is sent."""
-        self._change(spec, declined)
+        """A no; nothing is sent, and what was remembered of answers is erased."""
+        self._erase(spec, declined)
 
     def withdraw(self, spec: Spec) -> None:
         """Stop, and erase what was remembered of answers. The key and what was spent stay, so that nobody pays twice."""
-        self._change(spec, withdrawn)
-        with self._database.connection() as connection:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log too forgets
+        self._erase(spec, withdrawn)
 
     def report(self, spec: Spec, answer: Answers, *, token: bytes, epoch: int = 0, today: date | None = None) -> bytes:
         """One report, counted and paid for on disk before it is made; answers to several questions by their names."""
         invariant(0 <= epoch <= EPOCH_MAX, "an epoch has two bytes")
+        if not isinstance(token, bytes) or len(token) != TOKEN_BYTES:
+            fix = "Give the bytes of a token, bytes.fromhex(text) where it came as text."
+            raise Refused("bad_token", f"a token has {TOKEN_BYTES} bytes; nothing was charged.", fix=fix)
         memo = Memo(self._key, spec.digest)
         mark = marked(spec, answer, memo)
         day = (today or datetime.now(UTC).date()).toordinal()
@@ -108,6 +110,11 @@ class Device:
     def _change(self, spec: Spec, change: Callable[[Spec, Record], Record]) -> None:
         with self._database.transaction() as connection:
             _write(connection, spec, change(spec, self._record(connection, spec)))
+
+    def _erase(self, spec: Spec, change: Callable[[Spec, Record], Record]) -> None:
+        self._change(spec, change)
+        with self._database.connection() as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log too forgets
 
     def _record(self, connection: sqlite3.Connection, spec: Spec) -> Record:
         sql = "SELECT consent, reports, spent, over, day, today FROM survey WHERE digest = ?"

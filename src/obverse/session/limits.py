@@ -12,9 +12,9 @@ from obverse.session.planning import Number
 from obverse.session.session import open as open_session
 
 
-def learn(project: Path, table: str, epsilon: Number | None) -> tuple[Learned, Path]:
-    """Pay for the histograms of a table whose limits are "auto"."""
-    with open_session(project) as session:
+def learn(project: Path, table: str, epsilon: Number | None, purpose: str = "") -> tuple[Learned, Path]:
+    """Pay for the histograms of a table whose limits are "auto"; a table that is kept for purposes is asked for one."""
+    with open_session(project, purpose=purpose) as session:
         declared = check_auto(load(project), table)
         if table in session.learned:
             raise Refused(

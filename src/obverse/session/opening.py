@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,11 @@ from obverse.engines import ENGINES
 from obverse.ledger.home import Home, default_home
 from obverse.ledger.opened import Claimed, Opened
 from obverse.ledger.register import open_dataset, private_here
-from obverse.ledger.sources import FileSource, NamedSource, ObjectSource, ServerSource, Source
+from obverse.ledger.sources import FileSource, NamedSource, ObjectSource, ServerSource, Source, around
 from obverse.plan.dialects import DIALECTS
 from obverse.plan.partitions import partitioned
 from obverse.plan.print import enforced
+from obverse.session.networks import handed_over, with_networks
 from obverse.session.public_facts import with_public_facts
 
 VALUES_MAX = 100_000
@@ -42,15 +43,17 @@ class Project:
     engine: Engine
 
 
-def load_project(path: Path, objects: Mapping[str, Any] | None = None) -> Project:
+def load_project(
+    path: Path, objects: Mapping[str, Any] | None = None, open_engine: Callable[[Catalog], Engine] | None = None
+) -> Project:
     """Load the catalog, open its sources, and complete it with schemas and public values. Reads no private row."""
     catalog = load(path)
-    engine = engine_of(catalog, objects)
+    engine = engine_of(catalog, handed_over(catalog, objects)) if open_engine is None else open_engine(catalog)
     try:
         schemas = {name: engine.schema(name) for name in catalog.tables}
         values = {place: public_values(engine, catalog, *place) for place in needed_values(catalog)}
         whole = complete(with_places(catalog, engine), schemas, values, locator(path))
-        return Project(with_public_facts(whole, engine), engine)
+        return Project(with_networks(with_public_facts(whole, engine), engine, locator(path)), engine)
     except BaseException:
         engine.close()
         raise
@@ -61,8 +64,8 @@ def with_places(catalog: Catalog, engine: Engine) -> Catalog:
     tables = dict(catalog.tables)
     for name, table in tables.items():
         if on_server(table, catalog):
-            place, mark = engine.known_by(name)
-            tables[name] = replace(table, source=replace(table.source, place=place, mark=mark))
+            place, mark, *among = engine.known_by(name)
+            tables[name] = replace(table, source=replace(table.source, place=place, mark=mark, among=tuple(among)))
     return replace(catalog, tables=tables)
 
 
@@ -105,7 +108,7 @@ def claimed(catalog: Catalog) -> Claimed:
     """What the project says of its private data, for the registry of datasets."""
     assert catalog.unit is not None
     unit = catalog.unit.table if catalog.unit.key is None else f"{catalog.unit.table}.{catalog.unit.key}"
-    unit += grown_words(catalog)
+    unit += grown_words(catalog) + (f" ({catalog.unit.graph} of a network)" if catalog.unit.graph else "")
     terms = Terms(catalog.accounting, catalog.neighbours, unit)
     return Claimed(sources_of(catalog), catalog.ledger, terms, catalog.budget, catalog.ledger_server)
 
@@ -124,14 +127,17 @@ def grown_words(catalog: Catalog) -> str:
 def sources_of(catalog: Catalog) -> tuple[Source, ...]:
     """The private sources, and the name of the dataset where one is declared."""
     found: list[Source] = []
-    for table in catalog.tables.values():
+    for table in catalog.held:
         if table.unit is None:
             continue
         if on_server(table, catalog):
             invariant(table.source.place != "", "a table on a server has a place")
-            found.append(ServerSource(table.name, table.source.place, table.source.mark, _declared_unit(table, table.unit)))
+            there, unit = table.source, _declared_unit(table, table.unit)
+            found.append(ServerSource(table.name, there.place, there.mark, unit, there.among))
         elif table.source.path is not None:
-            found.append(file_source(table, catalog, _declared_unit(table, table.unit)))
+            graph = catalog.graphs.get(table.name)
+            way = _declared_unit(table, table.unit) if graph is None else f"{graph.unit} of a network"
+            found.append(file_source(table, catalog, way))
         else:
             found.append(ObjectSource(table.name, catalog.root))
     if catalog.dataset is not None:
@@ -141,7 +147,8 @@ def sources_of(catalog: Catalog) -> tuple[Source, ...]:
 
 def file_source(table: Table, catalog: Catalog, unit: str = "") -> FileSource:
     assert table.source.path is not None
-    return FileSource(table.name, table.source.path, unit, folder=catalog.engine["kind"] == "spark")
+    inside = table.source.table or ""
+    return FileSource(table.name, table.source.path, unit, folder=catalog.engine["kind"] == "spark", table=inside)
 
 
 def _declared_unit(table: Table, unit: KeyPath) -> str:
@@ -160,9 +167,9 @@ def grown(catalog: Catalog, through: int | None) -> Catalog:
     return replace(catalog, tables=tables)
 
 
-def open_ledger(project: Project) -> tuple[Home, Opened]:
+def open_ledger(project: Project, at: Path | None = None) -> tuple[Home, Opened]:
     """The one ledger that serves this data, wherever else it is asked from; its sources found fit to be asked."""
-    home = Home(default_home())
+    home = Home(default_home() if at is None else at)
     try:
         check_sources(project, home)
         return home, open_dataset(home, claimed(project.catalog))
@@ -187,14 +194,12 @@ def check_sources(project: Project, home: Home) -> None:
     is remembered by its content, so a file is read for this once.
     """
     catalog = project.catalog
-    for table in catalog.tables.values():
-        path = None if on_server(table, catalog) else table.source.path
+    for table in leaking(catalog, home):
+        raise public_private(table)
+    for table in catalog.held:
         if table.public:
-            place: Source = ServerSource(table.name, table.source.place, "")
-            source = place if path is None else file_source(table, catalog)
-            if table.source.kind != "object" and private_here(home, (source,), catalog.ledger_server):
-                raise public_private(table)
             continue
+        path = None if on_server(table, catalog) else table.source.path
         probe = functools.partial(is_fit, project, table)
         if path is None:
             fit = probe()
@@ -205,6 +210,20 @@ def check_sources(project: Project, home: Home) -> None:
             fit = home.once_checked(hashlib.sha256(f"1{shape}{declared}".encode()).hexdigest(), probe)
         if not fit:
             raise unfit(table)
+
+
+def leaking(catalog: Catalog, home: Home) -> Iterator[Table]:
+    """Public tables whose source is known here as private, or is one of the private sources of this very project."""
+    own = {(known.kind, known.value) for one in home.identified(sources_of(catalog)) for known in one.identities}
+    for table in catalog.tables.values():
+        if not table.public or table.source.kind == "object":
+            continue
+        source: Source = ServerSource(table.name, table.source.place, "", among=table.source.among)
+        source = source if on_server(table, catalog) else file_source(table, catalog)
+        known_by = (*home.identified((source,)), *around((source,)))
+        ours = any((known.kind, known.value) in own for one in known_by for known in one.identities)
+        if ours or private_here(home, (source,), catalog.ledger_server):
+            yield table
 
 
 def is_fit(project: Project, table: Table) -> bool:
@@ -224,7 +243,7 @@ def unfit(table: Table) -> CatalogError:
         "source_unreadable",
         f"the source of table {table.name} is not well formed, so nothing is asked of it.",
         why="one row that the engine cannot read would make every question fail, and so tell of itself.",
-        fix="Write the file anew: CSV by the standard (quotes closed, one length), Parquet with valid text and times.",
+        fix="Write the file anew: CSV by the standard (UTF-8, quotes closed, one length), Parquet with valid text and times.",
     )
 
 

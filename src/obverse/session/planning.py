@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
-import os
+import functools
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from obverse.accounting.calibrate import least_epsilon
 from obverse.catalog import parameters
 from obverse.catalog.model import Catalog
 from obverse.core.errors import Refused
-from obverse.core.ledger import Fingerprint, Partitions
+from obverse.core.ledger import Partitions
 from obverse.core.loss import Composed, Loss
 from obverse.core.numbers import exact
 from obverse.mechanisms.base import Additive
@@ -25,6 +24,8 @@ from obverse.plan.explain import canonical_question
 from obverse.plan.expressions import Ref
 from obverse.plan.learned import Learned
 from obverse.plan.limit import limit
+from obverse.plan.nodes import Aggregate
+from obverse.plan.overlay import NOTHING, Overlay
 from obverse.plan.partitions import check_parts, together, touched
 from obverse.plan.question import PublicQuestion, Question
 from obverse.plan.series import series
@@ -52,12 +53,16 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A private question, costed and printed; `first` are those that find its bounds."""
+    """A private question, costed and printed; `first` are those that find its bounds.
+
+    `sql` is for people to see and for what is made up; what reads private rows is `emitted` under the overlay of the moment.
+    """
 
     text: str
     question: Question
     costed: CostedPlan
     sql: str
+    emitted: Callable[[Overlay], str]
     touched: Partitions | None = None  # of growing data
     first: tuple[Planned, ...] = ()
     narrowed: Callable[[Found], Planned] | None = None  # itself, once they are found
@@ -66,6 +71,26 @@ class Planned:
     def partitions(self) -> Partitions | None:
         """The partitions that it and those before it touch."""
         return together([self.touched, *(one.touched for one in self.first)])
+
+    @property
+    def now(self) -> str | None:
+        return self.question.now
+
+    @property
+    def identity(self) -> list[str]:
+        """What tells it from every other, but for the data and what is declared."""
+        costed, question = self.costed, self.question
+        limits = costed.annotated.limited.setting
+        lines = [
+            canonical_question(question) + (f"\nleast {least}" if (least := question.least_units) > 1 else ""),
+            str(costed.epsilon),
+            str(costed.delta),
+            costed.accounting,
+            repr(costed.level),
+            repr((limits.rows, limits.groups, [m.cap for m in costed.measures])),
+            repr(costed.series),
+        ]
+        return lines + [one.identity for one in (costed.strategy, costed.course) if one is not None]
 
     @property
     def losses(self) -> tuple[Loss, ...]:
@@ -111,8 +136,18 @@ def _planned(
     costed = replace(costed, bias="; ".join(said for said in (costed.bias, bias) if said))
     verify(costed)
     check_parts(question, catalog)
-    sql = emit(known.limited.root, catalog, catalog.engine.get("kind", "duckdb"), key)
-    return Planned(text, question, costed, sql, touched(question.relation, catalog))
+    emitted = printed(known.limited.root, catalog, key)
+    return Planned(text, question, costed, emitted(NOTHING), emitted, touched(question.relation, catalog))
+
+
+def printed(root: Aggregate, catalog: Catalog, key: str) -> Callable[[Overlay], str]:
+    """The engine's text of a plan, under any overlay."""
+
+    @functools.cache
+    def emitted(overlay: Overlay) -> str:
+        return emit(root, catalog, catalog.engine.get("kind", "duckdb"), key, overlay)
+
+    return emitted
 
 
 def _searching(text: str, question: Question, catalog: Catalog, wish: Wish, key: str, bias: str) -> Planned:
@@ -243,24 +278,3 @@ def _data_free_error(known: AnnotatedPlan) -> None:
                 why="a ratio or another function of noisy values errs by how large they are.",
                 fix="price by epsilon, or ask COUNT and SUM and divide them yourself.",
             )
-
-
-def fingerprint(
-    planned: tuple[Planned, ...], catalog: Catalog, version: str, batch: str = "", facts: str | None = None
-) -> Fingerprint:
-    """Canonical plan + catalog (`facts`, where they are known) + where its rows lie + data version + price."""
-    places = [repr((t.name, os.path.realpath(t.source.path or ""), t.source.table)) for t in catalog.tables.values()]
-    lines = [facts or catalog.fingerprint(), *sorted(places), version, batch]
-    for one in planned:
-        costed = one.costed
-        limits = costed.annotated.limited.setting
-        lines += [
-            canonical_question(one.question) + (f"\nleast {least}" if (least := one.question.least_units) > 1 else ""),
-            str(costed.epsilon),
-            str(costed.delta),
-            costed.accounting,
-            repr(costed.level),
-            repr((limits.rows, limits.groups, [m.cap for m in costed.measures])),
-            repr(costed.series),
-        ]
-    return Fingerprint(hashlib.sha256("\x1e".join(lines).encode()).hexdigest())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NoReturn
 
 from obverse.accounting import budget as budgets
 from obverse.accounting.directed import digits_down
@@ -73,6 +74,10 @@ class Purse:
         if self.catalog.accounting == "zcdp":
             return min((declared, granted), key=lambda pair: budgets.cap_of(pair, "zcdp").amount)
         return Budget(min(granted.epsilon, declared.epsilon), min(granted.delta, declared.delta))
+
+
+def closed_session() -> NoReturn:
+    raise Refused("closed", "this session is closed.", why="it has let go of engine and ledger.", fix="open the project again.")
 
 
 def no_private_table() -> Refused:

@@ -40,14 +40,17 @@ def rehearse(
     rows: int = UNITS,
     seed: int = SEED,
     tables: Mapping[str, Any] | None = None,
+    bounds: Mapping[str, str] | None = None,
 ) -> Answer:
     """Ask of made-up rows: what is refused, how the answer looks and how much noise it carries are as they would be.
 
     Nothing is spent and no private file is opened, so it may be missing. `rows` is how many protected units are made up,
     unless the project declares their public number; the same seed gives the same rows and the same noise. Public tables
-    are read as they are; `tables` hands over those that are data frames.
+    are read as they are; `tables` hands over those that are data frames. `bounds` keep the engine small where the process is
+    not the asker's own: its memory_limit, its threads, and the limit_s of each run.
     """
-    with rehearsal(project, analyst=analyst, purpose=purpose, rows=rows, seed=seed, tables=tables) as session:
+    wanted = {"analyst": analyst, "purpose": purpose, "rows": rows, "seed": seed, "tables": tables, "bounds": bounds}
+    with rehearsal(project, **wanted) as session:  # type: ignore[arg-type]
         try:
             answer = session.ask(sql, epsilon=epsilon, delta=delta, within=within, confidence=confidence)
         except Failed as failed:
@@ -65,13 +68,15 @@ def rehearsal(
     rows: int = UNITS,
     seed: int = SEED,
     tables: Mapping[str, Any] | None = None,
+    bounds: Mapping[str, str] | None = None,
 ) -> Session:
     """A session over made-up rows, whose ledger is in memory and forgotten. Its answers are not yet marked as such."""
     if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= UNITS_MAX:
         raise Refused("bad_parameter", f"a rehearsal makes up 1 to {UNITS_MAX:,} units.", fix=f"Write {UNITS}.")
     catalog, public = declared(Path(project), tables or {})
     made = made_up(catalog, _units(catalog, rows), seed)
-    loaded = Project(catalog, engine_of(catalog, {**public, **made}))
+    bounded = replace(catalog, engine={**catalog.engine, **(bounds or {})})
+    loaded = Project(catalog, engine_of(bounded, {**public, **made}))
     try:
         ledger = None if catalog.unit is None else MemoryLedger(NAME, claimed(catalog).terms, catalog.budget)
         rng = Repeatable(seed, "noise")
@@ -90,6 +95,7 @@ def declared(path: Path, tables: Mapping[str, Any]) -> tuple[Catalog, dict[str, 
     _check_apart(catalog)
     public = {name: table for name, table in catalog.tables.items() if table.public}
     objects = {name: tables[name] for name in public if name in tables}
+    catalog = replace(catalog, graphs={}, unit=None if catalog.graphs else catalog.unit)  # edges are not made up
     open_ = replace(catalog, tables=public, unit=None)
     engine = engine_of(open_, objects)
     try:
@@ -108,7 +114,7 @@ def declared(path: Path, tables: Mapping[str, Any]) -> tuple[Catalog, dict[str, 
 
 def _check_apart(catalog: Catalog) -> None:
     """No file is declared public and private at once: what is read here as public must be so."""
-    private = {t.source.path.resolve() for t in catalog.tables.values() if not t.public and t.source.path is not None}
+    private = {t.source.path.resolve() for t in catalog.held if not t.public and t.source.path is not None}
     for table in catalog.tables.values():
         if table.public and table.source.path is not None and table.source.path.resolve() in private:
             raise public_private(table)

@@ -13,7 +13,7 @@ from obverse.plan.answer import Answer
 from obverse.plan.explain import plan_text
 from obverse.plan.finish import Finished
 from obverse.session.ask import Asked, Earlier
-from obverse.session.claims import claim_of
+from obverse.session.claims import IN_PROCESS, claim_of
 from obverse.session.narrowing import bounds_from
 from obverse.session.planning import Planned
 from obverse.session.purse import Purse
@@ -21,12 +21,13 @@ from obverse.session.purse import Purse
 
 @dataclass(frozen=True, slots=True)
 class Sealing:
-    """`batch`: the loss of several questions that are charged as one."""
+    """`batch`: the loss of several questions that are charged as one; `boundary`: what keeps the asker from the rows."""
 
     catalog: Catalog
     ledger: Ledger
     purse: Purse
     batch: Loss | None = None
+    boundary: str = IN_PROCESS
 
     def asked(self, planned: Planned, sealed: list[tuple[Answer, bytes]] | None = None) -> Asked:
         """The question ready for the door. `sealed` gets what was made."""
@@ -53,7 +54,8 @@ class Sealing:
                 epsilon = zcdp.epsilon_of(charge.amount, costed.delta) if concentrated else charge.amount
                 charged = Budget(epsilon, charge.delta + (costed.delta if concentrated else 0))
             price, remaining = self.purse.priced(loss, charged.epsilon, charged.delta, whole.partitions)
-            claim = claim_of(costed, self.catalog, self.purse.whole(), receipt.id, charged, what, self.person_words())
+            whole_budget, person = self.purse.whole(), self.person_words()
+            claim = claim_of(costed, self.catalog, whole_budget, receipt.id, charged, what, person, self.boundary)
             text = plan_text(costed.annotated)
             answer = Answer(finished.columns, finished.rows, finished.intervals, costed.level, claim, price, remaining, text)
             stored = answer.to_bytes()
@@ -61,7 +63,7 @@ class Sealing:
                 sealed.append((answer, stored))
             return stored
 
-        return Asked(costed, planned.sql, seal)
+        return Asked(costed, planned.emitted, seal)
 
     def person_words(self) -> str:
         """Where the unit is one's part of a partition: what all answers so far may tell of somebody who is in all of them."""

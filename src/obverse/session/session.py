@@ -23,22 +23,31 @@ from obverse.core.loss import Composed, Loss
 from obverse.core.rng import Rng
 from obverse.ledger.home import Home
 from obverse.ledger.opened import Opened, version_now
-from obverse.plan.answer import Answer, ColumnInfo, Price, Remaining
+from obverse.plan.answer import Answer, Price, Remaining
+from obverse.plan.finish import Finished
+from obverse.plan.overlay import NOTHING, Overlay
 from obverse.plan.partitions import together
 from obverse.plan.public import emit_public
 from obverse.plan.question import PublicQuestion
-from obverse.session.ask import TIMEOUT_S, Debit, Door, ask
-from obverse.session.asker import asker
+from obverse.session.ask import TIMEOUT_S, Asked, Debit, Door, Earlier, ask
+from obverse.session.asker import allowed_for, asker
+from obverse.session.claims import IN_PROCESS
 from obverse.session.explained import Explained, explain_public, explain_question
 from obverse.session.learning import load_learned, with_defaults
 from obverse.session.listing import listed_keys
+from obverse.session.marks import fingerprint
 from obverse.session.opening import Project, check_public, grown, load_project, open_ledger
-from obverse.session.planning import Number, Planned, Wish, fingerprint, plan, read
-from obverse.session.purse import Purse, no_private_table
+from obverse.session.planned_graph import PlannedGraph
+from obverse.session.planning import Number, Planned, Wish, plan, read
+from obverse.session.prepared import Prepared
+from obverse.session.purse import Purse, closed_session, no_private_table
 from obverse.session.sealing import Sealing
+from obverse.session.standing import overlay_now
 from obverse.session.views import BudgetView, TableView, budget_view, surveys_view, table_views
 from obverse.sql.parameters import Parameters, bind
 
+Seal = Callable[[Finished, Receipt], bytes]
+Then = Callable[[Earlier], Asked] | None
 WORTHWHILE = Fraction(99, 100)  # a tight loss spends delta, so it must save at least this much epsilon
 
 
@@ -53,17 +62,19 @@ class Session:
         analyst: str = "",
         purpose: str = "",
         version: Callable[[], str] = lambda: "",
+        overlay: Callable[[], Overlay] = lambda: NOTHING,
         dataset: str = "none",
         close: Callable[[], None] = lambda: None,
         rng: Rng | None = None,
         door: Door = ask,
+        boundary: str = IN_PROCESS,
     ) -> None:
         self.learned = load_learned(project.catalog)
         self.catalog: Catalog = with_defaults(project.catalog, self.learned)
         self._facts = self.catalog.fingerprint()
         self.engine: Engine = project.engine
-        self._ledger, self._version, self._close = ledger, version, close
-        self._rng, self._door = rng if rng is not None else Rng(), door
+        self._ledger, self._version, self.overlay, self._close = ledger, version, overlay, close
+        self._rng, self._door, self._boundary = rng if rng is not None else Rng(), door, boundary
         self.analyst, self.purpose = asker(self.catalog, analyst, purpose)
         self._scope = Scope(dataset, self.analyst, self.purpose)
         self._purse = None if ledger is None else Purse(self.catalog, ledger, self.analyst, self.purpose)
@@ -76,7 +87,8 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Let go of engine and ledger."""
+        """Let go of engine and ledger. Whoever asks afterwards is refused before anything is charged."""
+        self._version = closed_session
         self.engine.close()
         self._close()
 
@@ -98,20 +110,29 @@ class Session:
         `above` names the first counts of a list that pass it, and tells nothing else of them. `parameters` are the values
         of ?, $1 or :name in the SQL.
         """
+        return self.answer(self.prepare(sql, Wish(epsilon, delta, within, confidence, above, first), parameters), key)
+
+    def prepare(self, sql: str, wish: Wish, parameters: Parameters = ()) -> Prepared:
+        """The question read, priced and printed. Free: what is wrong with it is told here."""
         sql = bind(sql, parameters) if parameters else sql
         question = read(sql, self.catalog, dt.datetime.now())
-        if isinstance(question, PublicQuestion):
-            return self._public(question)
-        if question.listing:
-            return listed_keys(question, self.catalog, self._nothing())
-        wish = Wish(epsilon, delta, within, confidence, above, first)
-        planned = plan(sql, question, self.catalog, wish, self._key(), self.learned)
-        loss = planned.loss
+        allowed_for(question, self.catalog, self.purpose)
+        if isinstance(question, PublicQuestion) or question.listing:
+            return Prepared(question, self._facts)
+        return Prepared(question, self._facts, plan(sql, question, self.catalog, wish, self.hash_key(), self.learned))
+
+    def answer(self, prepared: Prepared, key: str = "") -> Answer:
+        """What was prepared, charged and answered; by nobody but a session of the same declarations."""
+        if prepared.facts != self._facts:
+            raise Refused("project_changed", "the project was changed meanwhile.", why="nothing was spent.", fix="ask again.")
+        allowed_for(prepared.question, self.catalog, self.purpose)
+        if isinstance(prepared.question, PublicQuestion):
+            return self._public(prepared)
+        if prepared.planned is None:
+            return listed_keys(prepared.question, self.catalog, self._nothing())
+        planned, loss = prepared.planned, prepared.planned.loss
         sealed: list[tuple[Answer, bytes]] = []
-        stored, again = self._door(
-            (self._sealing().asked(planned, sealed),), self._debit((planned,), loss, key), engine=self.engine,
-            ledger=self.ledger, rng=self._rng, started=self.started,
-        )  # fmt: skip
+        stored, again = self._charged((self._sealing().asked(planned, sealed),), self._debit((planned,), loss, key))
         remaining = self.purse.remaining(loss, planned.partitions)
         if sealed and sealed[0][1] is stored:  # the very bytes that were just written: no need to read them
             return replace(sealed[0][0], remaining=remaining)
@@ -132,17 +153,24 @@ class Session:
             question = read(text, self.catalog, dt.datetime.now())
             if isinstance(question, PublicQuestion) or question.listing:
                 raise Refused("public_in_batch", "a question over public tables costs nothing; ask it by itself.").located(text)
-            planned.append(plan(text, question, self.catalog, Wish(epsilon, delta), self._key(), self.learned))
+            allowed_for(question, self.catalog, self.purpose)
+            planned.append(plan(text, question, self.catalog, Wish(epsilon, delta), self.hash_key(), self.learned))
         if not planned:
             raise Refused("parse_error", "the batch holds no question.", fix="write one SELECT, then ; and the next.")
         loss = self.batch_loss(planned, checked_delta(delta) if delta is not None else self.catalog.delta)
-        stored, again = self._door(
-            tuple(self._sealing(loss).asked(p) for p in planned), self._debit(tuple(planned), loss, key, "batch"),
-            engine=self.engine, ledger=self.ledger, rng=self._rng, join=_joined, started=self.started,
-        )  # fmt: skip
+        asked, debit = tuple(self._sealing(loss).asked(p) for p in planned), self._debit(tuple(planned), loss, key, "batch")
+        stored, again = self._charged(asked, debit, join=lambda parts: b"[" + b",".join(parts) + b"]")
         remaining = self.purse.remaining(loss, parts_of(planned))
         answers = [Answer.from_bytes(json.dumps(part).encode(), remaining) for part in json.loads(stored)]
         return [a.from_store() for a in answers] if again else answers
+
+    def measure(
+        self, planned: Planned | PlannedGraph, seal: Seal, key: str = "", then: Then = None, batch: str = "release"
+    ) -> tuple[bytes, bool]:
+        """What a release measures, after what it asks first: charged once, or stored, and which. `batch` tells them apart."""
+        first = tuple(Asked(one.costed, one.emitted, seal) for one in planned.first)
+        asked = Asked(planned.costed, planned.emitted, seal, first, then)
+        return self._charged((asked,), self._debit((planned,), planned.loss, key, batch))
 
     def batch_loss(self, planned: Sequence[Planned], delta: Fraction) -> Loss:
         """The batch as one loss: tight (epsilon, delta) where losses are pure, rho added where they are concentrated."""
@@ -170,6 +198,7 @@ class Session:
         """The same question stopped before any data is touched: sensitivity, noise, error, price."""
         sql = bind(sql, parameters) if parameters else sql
         question = read(sql, self.catalog, dt.datetime.now())
+        allowed_for(question, self.catalog, self.purpose)
         if isinstance(question, PublicQuestion) or question.listing:
             return explain_public(question)
         wish = Wish(epsilon, delta, within, confidence, above, first)
@@ -198,39 +227,40 @@ class Session:
             raise no_private_table()
         return self._ledger
 
-    def _debit(self, planned: tuple[Planned, ...], loss: Loss, key: str, batch: str = "") -> Debit:
-        about = {} if not any(p.question.now for p in planned) else {"now": next(p.question.now or "" for p in planned)}
+    def _debit(self, planned: Sequence[Planned | PlannedGraph], loss: Loss, key: str, batch: str = "") -> Debit:
+        about = {} if not any(p.now for p in planned) else {"now": next(p.now or "" for p in planned)}
         note = ";\n".join(p.text for p in planned)
-        mark = fingerprint(planned, self.catalog, self._version(), batch, self._facts)
+        version = self._version()  # before the overlay, which is never older than its version
+        mark = fingerprint(planned, self.catalog, version, batch, self._facts)
         question = fingerprint(planned, self.catalog, "", batch, self._facts)
         self.ledger.record_catalog(self._facts)
-        return Debit(self._scope, loss, mark, question, key, self.purse.caps(), note, about, parts_of(planned))
+        return Debit(self._scope, loss, mark, question, key, self.purse.caps(), note, about, parts_of(planned), self.overlay())
+
+    def _charged(self, asked: tuple[Asked, ...], debit: Debit, **more: Any) -> tuple[bytes, bool]:
+        """Through the door, with what this session has."""
+        return self._door(asked, debit, engine=self.engine, ledger=self.ledger, rng=self._rng, started=self.started, **more)
 
     def _sealing(self, batch: Loss | None = None) -> Sealing:
-        return Sealing(self.catalog, self.ledger, self.purse, batch)
+        return Sealing(self.catalog, self.ledger, self.purse, batch, self._boundary)
 
-    def _public(self, question: PublicQuestion) -> Answer:
-        sql = emit_public(question, self.catalog, self.engine.dialect)
+    def _public(self, prepared: Prepared) -> Answer:
+        assert isinstance(prepared.question, PublicQuestion)
+        sql = emit_public(prepared.question, self.catalog, self.engine.dialect)
         found = self.engine.run_public(sql, timeout_s=TIMEOUT_S)
-        columns = tuple(ColumnInfo(o.name, kind, "value") for o, kind in zip(question.outputs, question.types))
-        bars = tuple((None,) * len(columns) for _ in found.rows)
-        return Answer(columns, found.rows, bars, 1.0, PUBLIC, Price("0", "0", 0.0, False), self._nothing(), sql)
+        bars = tuple((None,) * len(prepared.columns) for _ in found.rows)
+        return Answer(prepared.columns, found.rows, bars, 1.0, PUBLIC, Price("0", "0", 0.0, False), self._nothing(), sql)
 
     def _nothing(self) -> Remaining:
         """What is left after a question that costs nothing."""
         return self.purse.remaining(Composed(())) if self._ledger is not None else Remaining(1.0, None, None)
 
-    def _key(self) -> str:
+    def hash_key(self) -> str:
         """A fresh secret for the hash by which a unit that has too many rows or keys keeps some of them."""
         return "".join(f"{word:016x}" for word in self._rng.below(1 << 62, 2).tolist())
 
 
-def parts_of(planned: Sequence[Planned]) -> Partitions | None:
+def parts_of(planned: Sequence[Planned | PlannedGraph]) -> Partitions | None:
     return together([p.partitions for p in planned])
-
-
-def _joined(parts: list[bytes]) -> bytes:
-    return b"[" + b",".join(parts) + b"]"
 
 
 def open(
@@ -264,6 +294,7 @@ def _session(loaded: Project, home: Home, opened: Opened, analyst: str, purpose:
         analyst=analyst,
         purpose=purpose,
         version=lambda: version_now(opened),
+        overlay=lambda: overlay_now(opened, loaded.catalog),
         dataset=opened.dataset.id,
         close=close,
     )

@@ -65,13 +65,18 @@ class Shuffler:
         """Write a signed batch of what may be counted; returns the rejects by reason.
 
         It is whole under another name before its tokens are spent, and gets its own name after: no report is in two batches.
+        A batch whose tokens could not be spent is deleted.
         """
         mint, part = self._mint(spec), out.with_name(f"{out.name}.part")
-        with self._database.transaction() as connection:
-            accepted = accept(spec, mint, epoch, submitted, partial(spent_before, connection))
-            few(spec, len(accepted.payloads))
-            _write(part, shuffled(spec, epoch, accepted.payloads, self._rng, self._key.sign))
-            connection.executemany("INSERT INTO spent VALUES (?)", [(mark,) for mark in sorted(accepted.marks)])
+        try:
+            with self._database.transaction() as connection:
+                accepted = accept(spec, mint, epoch, submitted, partial(spent_before, connection))
+                few(spec, len(accepted.payloads))
+                _write(part, shuffled(spec, epoch, accepted.payloads, self._rng, self._key.sign))
+                connection.executemany("INSERT INTO spent VALUES (?)", [(mark,) for mark in sorted(accepted.marks)])
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
         os.replace(part, out)
         return accepted.rejected
 

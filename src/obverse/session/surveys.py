@@ -13,10 +13,11 @@ from obverse.catalog.load import load
 from obverse.catalog.model import Catalog
 from obverse.catalog.shape import suggestion
 from obverse.core.errors import Refused
+from obverse.core.numbers import plain
 from obverse.local.accept import Submitted
 from obverse.local.choose import Choice, chosen
 from obverse.local.spec import Spec
-from obverse.session.collecting import Collection
+from obverse.session.collecting import Collection, Folding, agreed_spec
 from obverse.session.fold_on_spark import folding_on_spark
 
 FOLDER = "collect"
@@ -26,25 +27,58 @@ REPORTS_AT_ONCE, LINE_MAX = 1 << 16, 1 << 17
 
 def spec_in(project: Path, name: str) -> tuple[Spec, Choice]:
     """The survey's specification, and why its protocol was chosen."""
-    catalog = load(project)
-    return _spec(catalog, name)
+    return declared_spec(load(project), name)
 
 
 def collection_in(project: Path, name: str) -> Collection:
+    """That of the survey as it is declared. A survey that was changed is refused, but its reports are deleted in time."""
     catalog = load(project)
-    spec, _ = _spec(catalog, name)
-    folding = None
-    if catalog.engine["kind"] == "spark":
-        folding = folding_on_spark(catalog.engine.get("url"))
-    folder = hashlib.sha256(name.encode()).hexdigest()[:FOLDER_DIGITS]  # whatever signs a name has
-    return Collection(catalog.ledger.parent / FOLDER / folder, spec, folding=folding)
+    spec, _ = declared_spec(catalog, name)
+    try:
+        return Collection(_folder(catalog, name), spec, folding=_folding(catalog))
+    except Refused as refused:
+        if refused.code == "survey_changed":
+            forgotten_in(project, name)
+        raise
 
 
-def _spec(catalog: Catalog, name: str) -> tuple[Spec, Choice]:
+def forgotten_in(project: Path, name: str) -> int:
+    """Delete the reports whose retention is over, and tell how many: by the specification that people agreed to, whether or
+    not the survey was changed since, or is declared at all."""
+    catalog = load(project)
+    folder = _folder(catalog, name)
+    known = agreed_spec(folder)
+    if known is None:
+        declared_spec(catalog, name)  # refuses a name that never was one
+        return 0
+    collection = Collection(folder, known, folding=_folding(catalog))
+    collection.close()
+    return collection.forgotten
+
+
+def _folder(catalog: Catalog, name: str) -> Path:
+    digits = hashlib.sha256(name.encode()).hexdigest()[:FOLDER_DIGITS]  # whatever signs a name has
+    return catalog.ledger.parent / FOLDER / digits
+
+
+def _folding(catalog: Catalog) -> Folding | None:
+    return folding_on_spark(catalog.engine.get("url")) if catalog.engine["kind"] == "spark" else None
+
+
+def declared_spec(catalog: Catalog, name: str) -> tuple[Spec, Choice]:
+    """Refuses a survey that no protocol, or no device, could be asked with."""
     survey = catalog.surveys.get(name)
     if survey is None:
         raise Refused("no_such_survey", f"no survey {name!r} is declared.", fix=suggestion(name, catalog.surveys))
     choice = chosen(survey)
+    loss = choice.protocol.loss()
+    if loss > survey.lifetime:
+        raise Refused(
+            "bad_parameter",
+            f"one report costs epsilon {plain(loss)}, and a lifetime of {plain(survey.lifetime)} is declared.",
+            why="devices would send nothing but reports that tell nothing, whatever the card says.",
+            fix="Declare a lifetime for one report at least, or a smaller epsilon.",
+        )
     return Spec(survey, choice.protocol), choice
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-import os
 import re
-import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
@@ -22,11 +19,14 @@ from obverse.core.rng import Rng
 from obverse.local.hashing import item_key
 from obverse.local.protocols import PROTOCOLS, LocalProtocol, WordProtocol
 from obverse.mechanisms import MECHANISMS, Additive, KeyThreshold, Mechanism, RandomizedResponse
+from obverse.session.imported import imported
+from obverse.session.strangers import telling
 
 CALLABLE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 FRACTION = re.compile(r"\d{1,30}/[1-9]\d{0,30}")
 BY_NAME: Mapping[str, Any] = {**{kind.name: kind for kind in MECHANISMS}, **{kind.name: kind for kind in PROTOCOLS}}
 ZCDP_DELTA = 1e-5  # at which a zCDP claim is compared
+CALLED = "Let it take an input and n, and give n outputs; --left, --right and --length choose the inputs."
 ITEMS = 4  # answers of a protocol that are tried against each other
 LENGTH = 5  # of a list of numbers, where nothing is said
 SEED = 0x0123456789ABCDEF  # of hashes: a local claim holds for each
@@ -55,24 +55,20 @@ class Inputs:
     def pairs(self, length: int, move: float | None = None, moves: Moves | None = None) -> Sequence[Pair]:
         if self.both is not None:
             return (self.both,)
-        return pairs(self.length or length, move or self.move, moves or self.moves)
+        return pairs(self.length or length, self.move if move is None else move, moves or self.moves)
 
 
 def of_callable(name: str, inputs: Inputs, epsilon: float | None, delta: float) -> Target:
     """`package.module:function`, called with an input and n; gives n outputs. Found from the current folder too."""
-    module, _, path = name.partition(":")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
     try:
-        found: Any = importlib.import_module(module)
-        for part in path.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
+        found = imported(name)
+    except ImportError as error:
         raise Refused("no_target", f"{name} cannot be imported: {error}.", fix="Name it as package.module:function.") from None
     if not callable(found):
         raise Refused("no_target", f"{name} is not a function.", fix="Name a function of an input and n.")
     alone = inputs.both is None and inputs.length is None
-    return Target(found, [(0.0, inputs.move)] if alone else inputs.pairs(LENGTH), epsilon, delta, name)
+    return Target(telling(found, name, CALLED), [(0.0, inputs.move)] if alone else inputs.pairs(LENGTH), epsilon, delta, name)
+
 
 
 def of_name(name: str, settings: Mapping[str, str], inputs: Inputs) -> Target:
@@ -89,13 +85,28 @@ def of_name(name: str, settings: Mapping[str, str], inputs: Inputs) -> Target:
         if kind in MECHANISMS:
             types = {one.name: str(one.type) for one in fields(kind)}
             values = {key: _value(text, types.get(key, "")) for key, text in settings.items()}
-            return of_mechanism(kind(**values), inputs) if values else of_example(kind, inputs)
+            return _fit(of_mechanism(kind(**values), inputs) if values else of_example(kind, inputs), name, inputs)
         fitted = {"size": str(ITEMS), "epsilon": "1", **settings}
         size, epsilon = int(_value(fitted.pop("size"), "int")), _value(fitted.pop("epsilon"), "")
-        return of_protocol(kind.fitted(size, epsilon, **fitted), inputs)
+        return _fit(of_protocol(kind.fitted(size, epsilon, **fitted), inputs), name, inputs)
     except (TypeError, InvariantBroken) as error:
-        said = error.message if isinstance(error, InvariantBroken) else error
-        raise Refused("bad_parameter", f"{name} does not take these parameters: {said}.") from None
+        said = error.message if isinstance(error, InvariantBroken) else str(error).rpartition("() ")[2]
+        named = [one.name for one in fields(kind)] if kind in MECHANISMS else ["size", "epsilon"]
+        fix = "Give each as --with NAME=VALUE: " + ", ".join(named) + "."
+        raise Refused("bad_parameter", f"{name} does not take these parameters: {said}.", fix=fix) from None
+
+
+def _fit(target: Target, name: str, inputs: Inputs) -> Target:
+    """The target; inputs of somebody's own choice that it cannot take are refused as such."""
+
+    def draw(given: Any, n: int) -> Any:
+        try:
+            return target.draw(given, n)
+        except (ValueError, TypeError, IndexError, OverflowError, InvariantBroken):
+            fix = "Mechanisms take a whole number, or a list of them; protocols the number of an answer, from 0."
+            raise Refused("bad_parameter", f"{name} does not take the input {given!r}.", fix=fix) from None
+
+    return target if inputs.both is None else replace(target, draw=draw)
 
 
 def of_example(kind: type[Mechanism], inputs: Inputs) -> Target:

@@ -11,11 +11,11 @@ from obverse.catalog.model import AUTO, Budget, Catalog, Column, Limits, Table
 from obverse.core.bounds import Categories, Interval
 from obverse.core.ledger import Cap, Ledger, Spent
 from obverse.core.numbers import down, plain
-from obverse.core.types import Type
+from obverse.core.types import Type, Value
 from obverse.plan.expressions import from_number
 from obverse.session.claims import budget_words
 
-VALUES_SHOWN = 8
+VALUES_SHOWN, LETTERS_SHOWN = 8, 48  # so that a row of a column fits on a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,9 @@ class TableView:
     unit: str
     limits: str
     columns: tuple[ColumnView, ...]
+    basis: str = ""
+    purposes: tuple[str, ...] = ()
+    retain_until: str = ""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self) | {"columns": [asdict(c) for c in self.columns]}
@@ -125,12 +128,21 @@ def table_views(catalog: Catalog) -> tuple[TableView, ...]:
     return tuple(_table(t, catalog) for t in catalog.tables.values())
 
 
+def reachable(table: Table) -> list[str]:
+    """Columns that a question may use: the declared ones that are not hidden, and the key that leads to the unit."""
+    named = [column.name for column in table.columns.values() if not column.hidden]
+    key = None if table.unit is None else table.unit.column
+    return named if key is None or key in table.columns else [key, *named]
+
+
 def _table(table: Table, catalog: Catalog) -> TableView:
     columns = tuple(_column(c) for c in table.columns.values() if not c.hidden)
-    if table.public:
-        return TableView(table.name, True, "", "", columns)
-    assert catalog.unit is not None
-    return TableView(table.name, False, catalog.unit.words, _limits(table), columns)
+    until = "" if table.retain_until is None else table.retain_until.isoformat()
+    unit, limits = "", ""
+    if not table.public:
+        assert catalog.unit is not None
+        unit, limits = catalog.unit.words, _limits(table)
+    return TableView(table.name, table.public, unit, limits, columns, table.basis, table.purposes, until)
 
 
 def _limits(table: Table) -> str:
@@ -138,7 +150,8 @@ def _limits(table: Table) -> str:
         case None:
             return "one row per unit"
         case Limits(rows, groups):
-            return f"{rows} rows per unit" + (f", {groups} groups" if groups is not None else "")
+            of_one = f"{rows} row{'' if rows == 1 else 's'} per unit"
+            return of_one if groups is None else f"{of_one}, {groups} group{'' if groups == 1 else 's'}"
         case _:
             return AUTO
 
@@ -148,11 +161,23 @@ def _column(column: Column) -> ColumnView:
         case Interval(lo, hi):
             words = f"{_end(from_number(lo, column.type))} to {_end(from_number(hi, column.type))}"
         case Categories(values):
-            shown = ", ".join(str(v) for v in values[:VALUES_SHOWN])
-            words = shown + (f", ... ({len(values)} public values)" if len(values) > VALUES_SHOWN else "")
+            words = _some(values)
         case _:
             words = "false, true" if column.type is Type.BOOLEAN else ""
     return ColumnView(column.name, column.type.value, column.nullable, words, "" if column.grid is None else plain(column.grid))
+
+
+def _some(values: tuple[Value, ...]) -> str:
+    """All values where they are few and short, else the first ones and how many there are."""
+    whole = ", ".join(map(str, values))
+    if len(values) <= VALUES_SHOWN and len(whole) <= LETTERS_SHOWN:
+        return whole
+    shown = str(values[0])
+    for value in values[1:VALUES_SHOWN]:
+        if len(f"{shown}, {value}") > LETTERS_SHOWN:
+            break
+        shown += f", {value}"
+    return f"{shown}, ... ({len(values)} public values)"
 
 
 def _end(value: object) -> str:

@@ -77,6 +77,23 @@ def test_parquet_stays_parquet_and_keeps_the_types_of_what_is_carried(obverse: O
     assert {type(age) for age, _ in rows} == {str}
 
 
+def test_what_is_read_is_never_written_over(obverse: Obverse, people: str, tmp_path: Path) -> None:
+    home = tmp_path / "table.csv"
+    home.write_text(ROWS)
+    for arguments in ((str(home),), (people, "--population", str(home)), (str(home), "--sample", "0.5")):
+        models = () if "--sample" in arguments else ASKED
+        assert code(obverse, *arguments, "--out", str(tmp_path), *models) == "cannot_write"
+        assert home.read_text() == ROWS
+    assert obverse("anonymize", str(home), "--out", str(tmp_path / "out"), *ASKED).exit_code == 0
+
+
+def test_a_folder_may_hold_another_table(obverse: Obverse, people: str, tmp_path: Path) -> None:
+    (tmp_path / "table.parquet").touch()
+    found = obverse("anonymize", people, "--out", str(tmp_path), *ASKED)
+    assert found.exit_code == 0, found.output
+    assert "table.csv, report.html" in " ".join(found.stdout.split())
+
+
 def test_hierarchies_come_from_a_folder_or_in_words(obverse: Obverse, people: str, tmp_path: Path) -> None:
     (tmp_path / "h").mkdir()
     (tmp_path / "h" / "sex.csv").write_text("F,person\nM,person\n")
@@ -88,6 +105,19 @@ def test_hierarchies_come_from_a_folder_or_in_words(obverse: Obverse, people: st
     assert saved["sex"] == {"kind": "file", "lines": [["F", "person"], ["M", "person"]]}
     assert saved["age"] == {"kind": "intervals", "widths": ["10"], "top": "40"}
     assert saved["zip"] == {"kind": "mask"}
+
+
+def test_a_hierarchy_file_may_hold_any_value_and_is_refused_where_it_is_torn(obverse: Obverse, tmp_path: Path) -> None:
+    source, folder = tmp_path / "odd.csv", tmp_path / "h"
+    folder.mkdir()
+    source.write_text('v,s\n"a\nb",1\n"c\u2028d",2\n', encoding="utf-8")
+    (folder / "v.csv").write_text('\ufeff"a\nb";letters\n"c\u2028d";letters\n', encoding="utf-8")
+    asked = (str(source), "--out", str(tmp_path / "out"), "--quasi", "v", "--sensitive", "s", "--k", "2")
+    found = obverse("anonymize", *asked, "--hierarchies", str(folder))
+    assert found.exit_code == 0, found.output
+    assert (tmp_path / "out" / "table.csv").read_text() == "v,s\nletters,1\nletters,2\n"
+    (folder / "v.csv").write_text("a;" + 200_000 * "x")
+    assert code(obverse, *asked, "--hierarchies", str(folder)) == "source_unreadable"
 
 
 def test_pseudonyms_are_kept_apart_and_repeat_with_the_manifest(obverse: Obverse, people: str, tmp_path: Path) -> None:
@@ -107,6 +137,14 @@ def test_a_population_bounds_presence_and_the_journalist(obverse: Obverse, peopl
     found = json.loads(obverse("anonymize", people, "--out", str(tmp_path / "out"), *ASKED, *told, "--json").stdout)
     assert found["risk"]["journalist"] <= found["risk"]["prosecutor"] / 2
     assert found["reaches"]["presence"][1] <= 0.6
+
+
+def test_presence_is_told_of_those_too_who_are_like_nobody_in_the_table(obverse: Obverse, tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("age\n1\n1\n")
+    (tmp_path / "all.csv").write_text("age\n1\n1\n1\n1\n2\n2\n")  # of the two of age 2 it is known that they are not in it
+    asked = (str(tmp_path / "table.csv"), "--quasi", "age", "--population", str(tmp_path / "all.csv"), "--presence")
+    assert obverse("anonymize", "check", *asked, "0.3,0.6").exit_code == 3
+    assert obverse("anonymize", "check", *asked, "0,0.6").exit_code == 0
 
 
 def test_what_cannot_be_done_is_refused_by_code(obverse: Obverse, people: str, tmp_path: Path) -> None:
@@ -170,3 +208,38 @@ def test_a_projects_table_is_read_by_the_curators_door(obverse: Obverse, project
         kinds = [entry.kind for entry in session.ledger.entries()]
     assert kinds.count("custody") == 1
     assert "no_columns" in obverse(*asked[:6], "--sample", "0.5").stderr
+
+
+def test_a_projects_table_can_be_released_without_its_identifiers(obverse: Obverse, project: Path, tmp_path: Path) -> None:
+    import duckdb
+
+    out = tmp_path / "out"
+    made = obverse(
+        *("anonymize", "people", "-p", str(project), "--out", str(out)),
+        *("--deidentify", "person_id", "--keep", "age,sex", "--reason", "an extract"),
+    )
+    assert made.exit_code == 0, made.stderr
+    assert f"{out}: table.parquet" in " ".join(made.stdout.split())
+    with duckdb.connect() as connection:
+        columns = connection.execute(f"DESCRIBE FROM '{out}/table.parquet'").fetchall()
+    assert [column[0] for column in columns] == ["age", "sex"]
+
+
+def test_closeness_over_a_given_tree_is_checked(obverse: Obverse, tmp_path: Path) -> None:
+    """One class has lung illnesses, the other stomach illnesses: by values and by organs each is 1/2 from the whole, so 1/2 on
+    average. Where all four have one label, the level of labels is not off at all, so it is 1/4."""
+    table = tmp_path / "t.csv"
+    table.write_text("age,ill\n1,flu\n1,cough\n2,ulcer\n2,gastritis\n", encoding="utf-8")
+    for folder, (lung, stomach), far in (("organs", ("lung", "stomach"), 0.5), ("one", ("any", "any"), 0.25)):
+        (tmp_path / folder).mkdir()
+        lines = [f"flu;{lung};*", f"cough;{lung};*", f"ulcer;{stomach};*", f"gastritis;{stomach};*"]
+        (tmp_path / folder / "ill.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        asked = ("anonymize", "check", str(table), "--quasi", "age", "--sensitive", "ill")
+        asked += ("--hierarchies", str(tmp_path / folder))
+        found = json.loads(obverse(*asked, "--json").stdout)["reaches"]["sensitive"]["ill"]
+        assert found["t_hierarchical"] == pytest.approx(far)
+        assert obverse(*asked, "--t", f"hierarchical:{far}").exit_code == 0
+        assert obverse(*asked, "--t", f"hierarchical:{far - 0.01}").exit_code == 3
+        assert "t hierarchical" in obverse(*asked).stdout
+    words = ("anonymize", "check", str(table), "--quasi", "age", "--sensitive", "ill", "--hierarchy", "ill=tree", "--json")
+    assert "t_hierarchical" in json.loads(obverse(*words).stdout)["reaches"]["sensitive"]["ill"]

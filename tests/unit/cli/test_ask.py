@@ -32,6 +32,12 @@ def test_an_answer_shows_interval_price_rest_and_claim(obverse: Obverse) -> None
     assert "whoever can run this can read the files" in words
 
 
+def test_a_number_without_an_interval_is_named(obverse: Obverse) -> None:
+    said = obverse("ask", "SELECT sex, COUNT(*) AS n, LN(COUNT(*) + 1) AS size FROM people GROUP BY sex").stdout
+    assert "No bars of size: no interval can be told" in " ".join(said.split())
+    assert "No bars" not in obverse("ask", GROUPED).stdout
+
+
 def test_the_same_question_again_is_free(obverse: Obverse, spent: Spent) -> None:
     first, second = obverse("ask", COUNT, "--json"), obverse("ask", COUNT, "--json")
     one, other = json.loads(first.stdout), json.loads(second.stdout)

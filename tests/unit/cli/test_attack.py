@@ -32,7 +32,7 @@ def people(obverse: Obverse) -> str:
     table = dict(patients(generator, 600))
     table["hiv"] = generator.permutation(np.arange(600) % 2)
     table["age"] = generator.integers(20, 80, 600)
-    return write("people.csv", table)
+    return write("patients.csv", table)
 
 
 def told(found: Result) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def test_columns_may_have_other_names_in_the_known_table(obverse: Obverse) -> No
 def test_classes_of_a_release_are_attacked(obverse: Obverse, people: str) -> None:
     write("r.csv", {"zip": ["130**"] * 4 + ["131**"] * 2, "d": ["flu", "gout", "flu", "gout", "ulcer", "ulcer"]})
     assert obverse("attack", "homogeneity", "r.csv", "--on", "zip", "--secret", "d").exit_code == LEAKS
-    assert obverse("attack", "homogeneity", people, "--on", "sex", "--secret", "secret").exit_code == 0
+    assert obverse("attack", "homogeneity", people, "--quasi", "sex", "--sensitive", "secret").exit_code == 0
     found = obverse("attack", "background", "r.csv", "--on", "zip", "--secret", "d", "--impossible", "gout", "--json")
     assert told(found)["rate"] == {"wins": 4, "trials": 4, "value": 1.0} | {k: told(found)["rate"][k] for k in ("low", "high")}
     assert obverse("attack", "background", people, "--on", "sex", "--secret", "secret").exit_code == 0
@@ -152,8 +152,8 @@ def test_published_sets_that_differ_in_one_person_are_found(obverse: Obverse, pe
 
 def test_a_project_is_attacked_through_its_budget(obverse: Obverse, project: Path) -> None:
     """Ten answers fit into the budget; the others are refused, and what is left says little of anybody."""
-    options = ("--id", "person_id", "--secret", "age < 50", "-p", str(project), "--table", "people", "--people", "30")
-    found = obverse("attack", "differencing", str(project / "people.csv"), *options, "--json")
+    options = ("--id", "person_id", "--secret", "age < 50", "-p", str(project), "--people", "30", "--reason", "a look")
+    found = obverse("attack", "differencing", "people", *options, "--json")
     assert found.exit_code in (0, LEAKS)
     assert told(found)["figures"] == {"sets": 10, "refused": 21, "pairs": 9}
     assert told(obverse("budget", "--json"))["lines"][0]["spent"] == "1"
@@ -168,8 +168,27 @@ def test_a_python_function_is_attacked(obverse: Obverse, people: str) -> None:
     Path("mine.py").write_text("def ask(sql):\n    return 10.0\n", encoding="utf-8")
     options = ("attack", "averaging", people, "--by", "age", "--repeats", "3")
     assert obverse(*options, "--call", "mine:ask").exit_code == 0
-    refused = obverse(*options, "--call", "mine:nothing", "--json")
-    assert (refused.exit_code, told(refused)["error"]["code"]) == (REFUSED, "no_such_function")
+    theirs = "def fails(sql):\n    raise KeyError(sql)\ndef words(sql):\n    return 'ten'\n"
+    Path("theirs.py").write_text(theirs, encoding="utf-8")
+    codes = {"mine:nothing": "no_such_function", "theirs:fails": "target_failed", "theirs:words": "bad_outputs"}
+    for place, code in codes.items():
+        refused = obverse(*options, "--call", place, "--json")
+        assert (refused.exit_code, told(refused)["error"]["code"]) == (REFUSED, code)
+
+
+ODD = {"nothing": "None", "not_a_number": "float('nan')", "infinite": "float('inf')", "words": "'many'", "rows": "[1]"}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_function_that_gives_no_number_is_told_apart_from_one_that_refuses(obverse: Obverse, people: str, name: str) -> None:
+    text = "".join(f"def {other}(sql):\n    return {answer}\n" for other, answer in ODD.items())
+    Path("odd_answers.py").write_text(text, encoding="utf-8")
+    call = ("--people", "4", "--id", "id", "--secret", "hiv = 1", "--call", f"odd_answers:{name}")
+    for attack in (("averaging", people, "--by", "age", "--repeats", "2", *call[-2:]), ("differencing", people, *call),
+                   ("reconstruction", people, *call), ("tracker", people, "--tracker", "age < 50", *call)):  # fmt: skip
+        found = obverse("attack", *attack, "--json")
+        assert found.exit_code == (REFUSED if name in ("words", "rows") else 0), attack
+        assert "figures" in told(found) or told(found)["error"]["code"] == "bad_outputs"
 
 
 def test_small_counts_that_are_refused_are_tracked(obverse: Obverse, people: str) -> None:
@@ -204,7 +223,7 @@ def test_last_bits_of_answers_are_read(obverse: Obverse) -> None:
     write("answers.csv", {"with": [repr(float(x)) for x in 1 + noise[0]], "without": [repr(float(x)) for x in noise[1]]})
     options = ("attack", "low-bits", "answers.csv", "--present", "with", "--absent", "without")
     assert obverse(*options, "--epsilon", "0.25").exit_code == LEAKS
-    assert obverse(*options, "--epsilon", "2").exit_code == 0
+    assert obverse(*options, "--epsilon", "2").exit_code == obverse(*options, "--epsilon", "1000").exit_code == 0
     write("words.csv", {"with": ["a"], "without": ["b"]})
     refused = obverse("attack", "low-bits", "words.csv", *options[3:], "--epsilon", "1", "--json")
     assert told(refused)["error"]["code"] == "not_numbers"

@@ -59,7 +59,7 @@ def surveys(project: Path) -> None:
 def sent(obverse: Obverse, name: str, answers: list[str | float]) -> str:
     """Lines of tokens and reports, as devices would send them."""
     spec = read_spec(obverse("collect", "spec", name).stdout.strip().encode())
-    tokens = json.loads(obverse("collect", "tokens", name, "-n", str(len(answers)), "--json").stdout)["tokens"]
+    tokens = json.loads(obverse("collect", "tokens", name, "--count", str(len(answers)), "--json").stdout)["tokens"]
     coins, lines = Coins(os.urandom), []
     for token, answer in zip(tokens, answers):
         payload = spec.protocol.report(spec.code(answer, coins), coins, spec.seed(bytes.fromhex(token)))
@@ -133,6 +133,25 @@ def test_a_survey_of_words_is_planned_and_played(obverse: Obverse) -> None:
     assert "takes" in nothing
 
 
+def test_a_plan_of_numbers_is_about_their_mean(obverse: Obverse) -> None:
+    told = " ".join(obverse("collect", "plan", "hours").stdout.split())
+    assert "see a change of 0.01 of the range" in told
+    assert "people; changes above" in told
+    assert "a share" not in told
+    assert "rare answer" not in told
+
+
+def test_what_hashes_hide_is_seen_by_no_number_of_people(obverse: Obverse) -> None:
+    assert "no number of them sees a share of 0.0001" in obverse("collect", "plan", "word", "--share", "0.0001").stdout
+    assert json.loads(obverse("collect", "plan", "word", "--share", "0.0001", "--json").stdout)["people_needed"] is None
+
+
+@pytest.mark.parametrize("verb", ["plan", "simulate"])
+def test_fewer_people_than_one_are_not_planned_with(obverse: Obverse, verb: str) -> None:
+    for people in ("0", "-5"):
+        assert obverse("collect", verb, "smoking", "--people", people).exit_code == 2
+
+
 def test_a_survey_is_played_before_anybody_is_asked(obverse: Obverse) -> None:
     found = json.loads(obverse("collect", "simulate", "smoking", "--share", "yes=0.3", "--people", "5000", "--json").stdout)
     assert found["truth"]["yes"] == pytest.approx(0.3, abs=0.05)
@@ -145,6 +164,12 @@ def test_a_survey_is_played_before_anybody_is_asked(obverse: Obverse) -> None:
 def test_shares_that_cannot_be_are_refused(obverse: Obverse, share: str) -> None:
     found = obverse("collect", "simulate", "smoking", "--share", share)
     assert (found.exit_code, "bad_parameter" in found.stderr) == (3, True)
+
+
+@pytest.mark.parametrize("options", [("simulate", "--people", "-2"), ("plan", "--people", "0"), ("plan", "--share", "2")])
+def test_numbers_of_people_and_shares_that_cannot_be_are_usage_errors(obverse: Obverse, options: tuple[str, ...]) -> None:
+    verb, *more = options
+    assert obverse("collect", verb, "smoking", *more).exit_code == 2
 
 
 def test_a_survey_that_is_not_declared_is_refused_with_the_nearest_name(obverse: Obverse) -> None:
@@ -201,15 +226,70 @@ def test_a_project_of_surveys_alone_tells_their_losses(obverse: Obverse, project
     (project / "obverse.toml").write_text('[project]\nname = "class"\n' + SURVEYS)
     assert "who answers every survey to its end may lose epsilon 20" in obverse("budget").stdout
     assert json.loads(obverse("budget", "--json").stdout)["lines"] == []
+    assert "No table is declared here" in obverse("tables").stdout
 
 
 def test_two_collectors_add_up_their_counts(obverse: Obverse, project: Path, tmp_path: Path) -> None:
-    obverse("collect", "add", "smoking", input=sent(obverse, "smoking", ["yes"] * 25))
-    saved = tmp_path / "counts"
-    assert "25 reports" in obverse("collect", "tally", "smoking", str(saved)).stdout
-    told = json.loads(obverse("collect", "estimate", "smoking", "--merge", str(saved), "--merge", str(saved), "--json").stdout)
+    declared = (project / "obverse.toml").read_text()
+    for name in ("second", "third", "own"):
+        folder = tmp_path / name if name != "own" else project
+        folder.mkdir(exist_ok=True)
+        (folder / "obverse.toml").write_text(declared)
+        os.chdir(folder)  # put back by the fixture
+        obverse("collect", "add", "smoking", input=sent(obverse, "smoking", ["yes"] * 25))
+        assert "25 reports" in obverse("collect", "tally", "smoking", str(tmp_path / f"{name}.counts")).stdout
+    saved, third, own = (tmp_path / f"{name}.counts" for name in ("second", "third", "own"))
+    told = json.loads(obverse("collect", "estimate", "smoking", "--merge", str(saved), "--merge", str(third), "--json").stdout)
     assert told["reports"] == 75
+    for twice in ([saved, saved], [own]):
+        again = obverse("collect", "estimate", "smoking", *(word for file in twice for word in ("--merge", str(file))))
+        assert "same_collector" in again.stderr
     assert "other_survey" in obverse("collect", "estimate", "hours", "--merge", str(saved)).stderr
     saved.write_bytes(saved.read_bytes()[:-4])
     assert "not_a_tally" in obverse("collect", "estimate", "smoking", "--merge", str(saved)).stderr
     assert "too_few_reports" in obverse("collect", "tally", "word", str(tmp_path / "none")).stderr
+
+
+def test_a_survey_is_declared_by_one_command_where_there_is_nothing_yet(obverse: Obverse, tmp_path: Path) -> None:
+    asked = ("--purpose", "To learn how many do.", "-p", str(tmp_path / "fresh"))
+    said = obverse("collect", "new", "dose", 'Have you missed a "dose"?', *asked)
+    assert said.exit_code == 0, said.output
+    assert "73.1 of 100 people like you send yes" in said.stdout
+    again = obverse("collect", "new", "dose", "Again?", *asked)
+    assert (again.exit_code, "[name_twice]" in again.stderr) == (3, True)
+    told = obverse("collect", "new", "mood", "And you?", "--options", "good, bad", "--epsilon", "2", "--json", *asked)
+    assert json.loads(told.stdout)["survey"] == "mood"
+    checked = obverse("check", "-p", str(tmp_path / "fresh"))
+    assert checked.exit_code == 0, checked.output
+    assert "survey mood: epsilon 2 a report" in checked.stdout
+
+
+def test_a_survey_that_cannot_be_leaves_the_file_as_it_was(obverse: Obverse, project: Path) -> None:
+    before = (project / "obverse.toml").read_bytes()
+    for words, code in (("x --options one", "bad_values"), ("a.b", "bad_name"), ("x --epsilon 0", "bad_parameter")):
+        name, *more = words.split()
+        said = obverse("collect", "new", name, "Why?", "--purpose", "To know.", *more, "--json")
+        assert json.loads(said.stdout)["error"]["code"] == code
+    assert (project / "obverse.toml").read_bytes() == before
+
+
+def test_a_lifetime_that_no_report_fits_into_is_refused(obverse: Obverse, project: Path) -> None:
+    """Its card would tell odds that no device keeps to, and its estimates would be of fair coins."""
+    toml = project / "obverse.toml"
+    toml.write_text(toml.read_text().replace("epsilon = 6\n", "epsilon = 6\nlifetime = 5.9\n", 1))
+    for verb in ("card", "plan", "simulate", "spec", "tokens"):
+        assert "[bad_parameter] one report costs epsilon 6" in obverse("collect", verb, "smoking").stderr
+
+
+@pytest.mark.parametrize("epsilon", ["50", "0.0001"])
+def test_a_survey_that_nobody_can_be_asked_is_not_declared_and_is_told_by_check(
+    obverse: Obverse, project: Path, epsilon: str
+) -> None:
+    toml = project / "obverse.toml"
+    before = toml.read_text()
+    refused = obverse("collect", "new", "hot", "Is it?", "--purpose", "A lecture.", "--epsilon", epsilon)
+    assert (refused.exit_code, "[bad_parameter] the epsilon of a report" in refused.stderr) == (3, True)
+    assert (refused.stdout, toml.read_text()) == ("", before)
+    toml.write_text(before.replace("epsilon = 6\n", f"epsilon = {epsilon}\n", 1))
+    found = [line for line in json.loads(obverse("check", "--json").stdout)["findings"] if line["level"] == "error"]
+    assert [(line["code"], "surveys.smoking" in line["place"]) for line in found] == [("bad_parameter", True)]

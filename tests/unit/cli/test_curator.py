@@ -136,6 +136,68 @@ def test_init_refuses_what_it_cannot_read(obverse: Obverse, tmp_path: Path, file
     assert not (tmp_path / "new" / "obverse.toml").exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "empty"),
+        ("\n1,2\n", "empty"),
+        ("a,b,A\n1,2,3\n", "one name"),
+        ("4711,Ada,2.5\n4712,Bob,3\n", "looks like a row"),
+        ("Ada;31.12.1980;F\n", "looks like a row"),
+    ],
+)
+def test_init_refuses_a_csv_file_whose_first_line_does_not_name_its_columns(
+    obverse: Obverse, project: Path, text: str, why: str
+) -> None:
+    (project / "first.csv").write_text(text, encoding="utf-8")
+    said = obverse("init", "first.csv", "-p", "new")
+    assert (said.exit_code, why in said.stderr) == (3, True)
+    assert not any(value in said.output for value in ("4711", "Ada", "1980"))
+
+
+def test_a_header_that_is_not_utf8_is_refused_and_not_guessed(obverse: Obverse, project: Path) -> None:
+    (project / "latin.csv").write_bytes("id,städte\n1,Köln\n".encode("latin-1"))
+    said = obverse("init", "latin.csv", "-p", "new")
+    assert (said.exit_code, "Save it as UTF-8 text." in said.stderr) == (3, True)
+    assert not (project / "new" / "obverse.toml").exists()
+
+
+def test_a_csv_file_may_have_numbers_as_names_where_they_are_places_or_years(obverse: Obverse, project: Path) -> None:
+    (project / "years.csv").write_text("place,0,1,2019,2020\nx,1,2,3,4\n", encoding="utf-8")
+    assert obverse("init", "years.csv", "-p", "new").exit_code == 0
+
+
+def test_dates_and_numbers_that_would_be_read_as_null_are_told_on_the_curators_word(obverse: Obverse, project: Path) -> None:
+    rows = "person_id;born;seen;n;size\n1;31.12.1980;2020-01-02 10:00;123456789012345678901234567890;1,80\n"
+    (project / "odd.csv").write_text(rows, encoding="utf-8")
+    said = obverse("init", "odd.csv", "--sniff", "-p", "new")
+    assert "written 2020-12-31" in said.stdout
+    file = project / "new" / "obverse.toml"
+    text = file.read_text(encoding="utf-8")
+    assert 'born = { type = "text" }' in text
+    assert 'seen = { type = "timestamp" }' in text
+    assert 'n = { type = "double" }' in text
+    text = text.replace('born = { type = "text" }', 'born = { type = "date" }')
+    text = text.replace('size = { type = "text" }', 'size = { type = "double" }')
+    file.write_text(text, encoding="utf-8")
+    plainly = json.loads(obverse("check", "-p", "new", "--json").stdout)["findings"]
+    assert [one["about"] for one in plainly if "--sniff" in one["message"]] == ["odd"], "what was not looked at is said"
+    assert not [one for one in plainly if one["level"] == "warn" and "NULL" in one["message"]]
+    told = json.loads(obverse("check", "-p", "new", "--sniff", "--json").stdout)["findings"]
+    assert {one["about"] for one in told if "count as NULL" in one["message"]} == {"odd.born", "odd.size"}
+
+
+def test_what_is_said_of_several_columns_is_said_once(obverse: Obverse, project: Path) -> None:
+    (project / "many.csv").write_text("a,b,c\n1,2,3\n", encoding="utf-8")
+    said = obverse("init", "many.csv", "-p", "new").stdout
+    assert "? many.a, b, c: type not known, so text;" in said
+    assert "--sniff" in said
+    assert obverse("check", "-p", "new").stdout.count("which values") == 1
+    file = project / "new" / "obverse.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace('# unit = "row"', "public = true"), encoding="utf-8")
+    assert "which values" not in obverse("check", "-p", "new").stdout, "of a public table nothing need be said"
+
+
 def test_init_never_overwrites(obverse: Obverse, project: Path) -> None:
     before = (project / "obverse.toml").read_bytes()
     assert obverse("init", "people.csv").exit_code == 3

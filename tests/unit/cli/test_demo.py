@@ -24,6 +24,11 @@ def test_the_tour_asks_three_questions_and_explains_one(obverse: Obverse, tmp_pa
     assert 290 < told["measures"][0]["half_width"] <= 300
 
 
+def test_the_demo_ends_by_telling_of_the_page(obverse: Obverse, tmp_path: Path) -> None:
+    said = obverse("demo", "--out", str(tmp_path / "hospital"))
+    assert f"demo --out {tmp_path / 'hospital'} --serve opens it in a browser" in " ".join(said.stdout.split())
+
+
 def test_a_sample_written_anew_starts_anew(obverse: Obverse, tmp_path: Path) -> None:
     folder = tmp_path / "hospital"
     ask = ("ask", "SELECT COUNT(*) AS n FROM people", "-p", str(folder), "--json")

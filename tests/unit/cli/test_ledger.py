@@ -35,6 +35,13 @@ def test_an_export_is_verified_without_a_project(obverse: Obverse, project: Path
     assert obverse("ledger", "verify", copy).exit_code == 3
 
 
+def test_a_folder_that_is_not_there_is_told_and_not_traced(obverse: Obverse) -> None:
+    obverse("ask", COUNT)
+    said = obverse("ledger", "export", "nowhere/records.jsonl")
+    assert (said.exit_code, said.stderr.startswith("[cannot_write]")) == (3, True)
+    assert "nowhere/records.jsonl" in said.stderr
+
+
 def test_a_file_that_is_no_ledger_is_refused(obverse: Obverse) -> None:
     for name in ("obverse.toml", "people.csv", "nowhere"):
         assert obverse("ledger", "verify", name).exit_code == 3

@@ -108,6 +108,23 @@ def test_a_ledger_in_a_file_is_brought_to_the_server_with_all_that_was_spent(
     assert code(obverse("ledger", "restore", "onward.db", "--json")) == "ledger_in_server"
 
 
+def test_a_moved_file_that_went_on_elsewhere_is_not_brought_to_the_server(
+    obverse: Obverse, spent: Spent, project: Path
+) -> None:
+    shared = (project / "obverse.toml").read_text(encoding="utf-8")
+    alone = shared.replace('[ledger]\nkind = "postgres"\ndsn_env = "OBVERSE_TEST_LEDGER"\n', "")
+    (project / "obverse.toml").write_text(alone, encoding="utf-8")
+    obverse("ask", COUNT, "--epsilon", "0.1")
+    obverse("ledger", "move", "onward.db")
+    assert obverse("ledger", "restore", "onward.db").exit_code == 0
+    assert obverse("ask", COUNT, "--epsilon", "0.7").exit_code == 0
+    (project / "obverse.toml").write_text(shared, encoding="utf-8")
+    assert code(obverse("ledger", "restore", "onward.db", "--json")) == "ledger_rolled_back"
+    assert code(obverse("ask", COUNT, "--json")) == "ledger_elsewhere"
+    (project / "obverse.toml").write_text(alone, encoding="utf-8")
+    assert spent() == "0.8"
+
+
 def test_another_database_opens_only_when_acknowledged(
     obverse: Obverse, spent: Spent, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -12,8 +12,10 @@ import pytest
 from click.testing import Result
 
 import obverse as package
+from obverse.cli.failures import Verb, VerbGroup, foldable
 from obverse.cli.main import VERBS, cli
-from obverse.cli.serve import refusal
+from obverse.cli.serve import needs_linux
+from obverse.core.errors import Refused
 
 Obverse = Callable[..., Result]
 COUNT = "SELECT COUNT(*) AS n FROM people"
@@ -45,6 +47,53 @@ def test_every_verb_has_json_and_examples_or_verbs_below(obverse: Obverse) -> No
         below = list(command.commands.values()) if isinstance(command, click.Group) else [command]
         for one in below:
             assert any("--json" in option.opts for option in one.params), f"{name} {one.name}"
+
+
+def every_command(command: click.Command, *path: str) -> Iterator[tuple[str, click.Command]]:
+    yield " ".join(path), command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from every_command(below, *path, name)
+
+
+def test_a_help_fits_a_terminal_of_80_columns_and_no_verb_is_cut_short() -> None:
+    for path, command in every_command(cli, "obverse"):
+        shown = command.get_help(click.Context(command, info_name=path, terminal_width=78))
+        usage, _, rest = shown.partition("\n\n")
+        assert usage.startswith("Usage: ")
+        assert [line for line in rest.split("\n") if len(line) > 80 or line.endswith("...")] == [], path
+
+
+def test_every_verb_tells_its_errors_alike() -> None:
+    """One that did not would print text where --json was asked for."""
+    for path, command in every_command(cli, "obverse"):
+        assert path == "obverse" or isinstance(command, Verb | VerbGroup), path
+
+
+def test_a_long_example_goes_on_as_a_shell_reads_it() -> None:
+    line = '    obverse ask --epsilon 0.5 --analyst ana "SELECT clinic, COUNT(*) FROM visits GROUP BY clinic"'
+    first, second = foldable(line, 78).split("\n")
+    assert (first, second.strip()) == ("    obverse ask --epsilon 0.5 --analyst ana \\", line.split("ana ")[1])
+    assert foldable(line[:60], 78) == line[:60]
+
+
+def test_sql_without_quotes_is_told_as_what_it_is(obverse: Obverse) -> None:
+    said = obverse("ask", "SELECT", "COUNT(*)", "FROM", "people")
+    assert (said.exit_code, "put it in quotes" in said.stderr) == (2, True)
+
+
+def test_a_path_in_an_error_is_told_from_here(obverse: Obverse, project: Path) -> None:
+    obverse("ask", COUNT)
+    (project / "other.csv").write_text("person_id,age,sex,remark\n1,2,F,x\n", encoding="utf-8")
+    file = project / "obverse.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace('"people.csv"', '"other.csv"'), encoding="utf-8")
+    said = obverse("ask", COUNT)
+    assert "[ledger_taken]" in said.stderr
+    assert str(project) not in said.stderr
+    assert 'ledger = ".obverse/another.db"' in said.stderr
 
 
 def test_the_version_is_the_packages(obverse: Obverse) -> None:
@@ -129,12 +178,12 @@ def test_completion_knows_the_verbs(project: Path, monkeypatch: pytest.MonkeyPat
     assert "ledger" in in_shell(cwd=project).stdout
 
 
-@pytest.mark.parametrize(
-    ("platform", "code"), [("linux", "serve_not_available"), ("darwin", "serve_needs_linux"), ("win32", "serve_needs_linux")]
-)
-def test_serve_refuses_with_the_reason(platform: str, code: str) -> None:
-    assert refusal(platform).code == code
+@pytest.mark.parametrize("platform", ["darwin", "win32"])
+def test_serve_refuses_other_systems_with_the_reason(platform: str) -> None:
+    with pytest.raises(Refused) as refused:
+        needs_linux(platform)
+    assert refused.value.code == "serve_needs_linux"
 
 
-def test_serve_exits_as_refused(obverse: Obverse) -> None:
-    assert obverse("serve").exit_code == 3
+def test_serve_runs_on_linux() -> None:
+    needs_linux("linux")

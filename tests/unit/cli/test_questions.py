@@ -58,6 +58,8 @@ def test_several_questions_go_from_card_to_estimate(obverse: Obverse, tmp_path: 
         lines.append(f"{token} {spec.frame.framed(0, payload).hex()}")
     assert "300" in obverse("collect", "add", "health", input="\n".join(lines)).stdout
     found = json.loads(obverse("collect", "estimate", "health", "--json").stdout)
+    silent = json.loads(obverse("collect", "estimate", "health", "--beyond", "0.5", "--json").stdout)
+    assert [one["beyond"]["share"] for one in found["questions"] + silent["questions"]] == [0, 0, 0.5, 0.5]
     smokes, sleeps = found["questions"]
     assert smokes["rows"][1]["share"] == pytest.approx(0.5, abs=6 * smokes["rows"][1]["deviation"])
     assert sleeps["rows"][0]["share"] == pytest.approx(7, abs=6 * sleeps["rows"][0]["deviation"])
@@ -66,6 +68,8 @@ def test_several_questions_go_from_card_to_estimate(obverse: Obverse, tmp_path: 
     assert "sleeps" in told
     assert "all intervals at once" in told
     assert (tmp_path / "shares.svg").read_text().startswith("<svg")
+    for more in (["--regress"], ["--items", str(tmp_path / "shares.svg")]):
+        assert "bad_choice" in obverse("collect", "estimate", "health", *more).stderr
 
 
 def test_answers_are_given_by_the_names_of_questions(obverse: Obverse, split: str) -> None:

@@ -17,6 +17,8 @@ random = np.random.default_rng(1)
 def laplace(given, n):
     return np.asarray(given) + random.laplace(0, 1, (n, np.size(given)))
 number = 3
+def broken(given, n):
+    raise ValueError('no noise today')
 """
 
 
@@ -89,7 +91,8 @@ def test_a_question_is_tried_on_made_up_neighbours_and_opens_no_file(folder: Pat
     assert (found.exit_code, told["claimed"], told["refuted"]) == (0, 1.0, False)
     assert 0.5 < told["epsilon_at_least"] <= 1
     assert "without that unit" in told["inputs"]
-    keys = run("SELECT x, COUNT(*) FROM t GROUP BY x", "--epsilon", "1", "--delta", "0.001", "--samples", "300")
+    sure = ("--samples", "300", "--confidence", "0.999999")
+    keys = run("SELECT x, COUNT(*) FROM t GROUP BY x", "--epsilon", "1", "--delta", "0.001", *sure)
     assert keys.exit_code == 0, keys.output
 
 
@@ -112,3 +115,99 @@ def test_what_is_no_target_is_refused_with_a_suggestion(folder: Path) -> None:
     assert run("discrete_laplace", "--with", "scale").exit_code == 2
     assert run("discrete_laplace", "--left", "[0]").exit_code == 2
     assert run("discrete_laplace", "--left", "x", "--right", "y").exit_code == 2
+
+
+def test_a_function_that_fails_is_told_in_a_sentence_with_its_line(folder: Path) -> None:
+    error = json.loads(run("noise_on_trial:broken", "--epsilon", "1", "--json").stdout)["error"]
+    assert error["code"] == "target_failed"
+    assert "ValueError: no noise today" in error["message"]
+    line = NOISE.splitlines().index("    raise ValueError('no noise today')") + 1
+    assert f"noise_on_trial.py, line {line}" in error["why"]
+    (folder / "half_written.py").write_text("def f(given, n:\n")
+    assert json.loads(run("half_written:f", "--json").stdout)["error"]["code"] == "no_target"
+
+
+@pytest.mark.parametrize(
+    ("name", "left", "right", "code"),
+    [
+        ("discrete_laplace", '"a"', '"b"', "bad_parameter"),
+        ("discrete_laplace", "[1, 2]", "[1]", "bad_outputs"),
+        ("discrete_gaussian", "[]", "[]", "bad_outputs"),
+        ("exponential", "[1, 2]", "[1, null]", "bad_parameter"),
+        ("ladder", "[1, 2, 3]", "[1]", "bad_parameter"),
+        ("direct", "9", "1", "bad_parameter"),
+        ("noise_on_trial:laplace", "[1, 2]", "[1]", "bad_outputs"),
+    ],
+)
+def test_inputs_that_cannot_be_taken_are_refused(folder: Path, name: str, left: str, right: str, code: str) -> None:
+    said = run(name, "--left", left, "--right", right, "--samples", "200", "--json")
+    assert (said.exit_code, json.loads(said.stdout)["error"]["code"]) == (3, code)
+
+
+def test_parameters_that_are_missing_are_named(folder: Path) -> None:
+    error = json.loads(run("discrete_laplace", "--with", "scale=1", "--json").stdout)["error"]
+    assert "__init__" not in error["message"]
+    assert "sensitivity, scale" in error["fix"]
+
+
+@pytest.mark.parametrize("claim", [("--epsilon", "-1"), ("--delta", "-0.5"), ("--delta", "1")])
+def test_a_claim_that_is_none_is_refused_and_not_refuted(folder: Path, claim: tuple[str, str]) -> None:
+    """A delta below zero would have added to what was counted."""
+    found = run("noise_on_trial:laplace", "--samples", "2000", "--epsilon", "5", *claim, "--json")
+    assert (found.exit_code, json.loads(found.stdout)["error"]["code"]) == (3, "bad_parameter")
+
+
+def test_what_moves_nothing_is_tried_on_inputs_that_are_the_same() -> None:
+    """False alarm: at most 1e-6."""
+    sure = ("--samples", "2000", "--confidence", "0.999999")
+    found = run("discrete_laplace", "--with", "sensitivity=0", "--with", "scale=1", *sure, "--json")
+    told = json.loads(found.stdout)
+    assert (told["claimed"], told["refuted"], told["inputs"][0]) == (0, False, told["inputs"][1])
+
+
+@pytest.fixture
+def assessed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project that can be assessed: its rows need not be there."""
+    monkeypatch.setenv("OBVERSE_HOME", str(folder / "home"))
+    return folder
+
+
+REPORT = ("--report", "--samples", "400", "--confidence", "0.999999")
+
+
+def test_a_report_says_the_same_in_the_terminal_as_json_markdown_and_html(assessed: Path) -> None:
+    shown = run(*REPORT)
+    assert shown.exit_code == 0, shown.output
+    assert "verified" not in shown.stdout.lower()
+    told = json.loads(run(*REPORT, "--json").stdout)
+    titles = [section["title"] for section in told["sections"]]
+    assert len(titles) == 10
+    for name in ("report.html", "report.md"):
+        wrote = run(*REPORT, "--quick", "--out", str(assessed / name))
+        assert wrote.exit_code == 0, wrote.output
+        text = (assessed / name).read_text()
+        assert all(title in shown.stdout and title in text for title in titles)
+        assert "verified" not in text.lower()
+        assert "<script" not in text
+
+
+def test_what_speaks_against_a_project_ends_with_5(assessed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from obverse.session import assessing
+    from obverse.session.assessed import Point
+
+    monkeypatch.setattr(assessing, "tried", lambda wanted, alpha, progress: [Point("a", "refuted", "b")] * len(wanted))
+    assert run(*REPORT).exit_code == 5
+
+
+@pytest.mark.parametrize(
+    "args", [("--report", "discrete_laplace"), ("--report", "--epsilon", "1"), ("discrete_laplace", "--quick"), ()]
+)
+def test_a_report_takes_no_claim_and_everything_else_takes_one(args: tuple[str, ...]) -> None:
+    assert run(*args).exit_code == 2
+
+
+def test_a_report_of_another_kind_is_refused_before_it_is_made(assessed: Path) -> None:
+    found = run("--report", "--out", "report.pdf", "--json")
+    assert json.loads(found.stdout)["error"]["code"] == "bad_plot"
+    found = run(*REPORT, "--out", str(assessed / "none" / "report.md"), "--json")
+    assert json.loads(found.stdout)["error"]["code"] == "cannot_write"

@@ -43,10 +43,11 @@ public = true
 """
 
 
-def test_the_sample_declares_what_the_corpus_declares_and_analysts_besides() -> None:
+def test_the_sample_declares_what_the_corpus_declares_and_analysts_sizes_and_a_survey_besides() -> None:
     root = Path("/project")
     sample, corpus = loads(CATALOG, root), loads(BARE, root)
-    assert replace(sample, analysts={}, purposes={}) == corpus
+    tables = {name: replace(table, rows_about=None) for name, table in sample.tables.items()}
+    assert replace(sample, analysts={}, purposes={}, surveys={}, tables=tables) == corpus
     assert sample.fingerprint() == corpus.fingerprint()
     assert sample.analysts["ana"].budget is None
     assert sample.analysts["ben"].budget == Budget(Fraction(1), Fraction(1, 10**6))

@@ -185,3 +185,16 @@ def test_the_frozen_clock_is_sealed_into_the_record(session: obverse.Session) ->
     session.ask("SELECT COUNT(*) FROM people WHERE CURRENT_DATE > DATE '2000-01-01'")
     (charge,) = [entry for entry in diff(before, session.ledger).entries if entry.kind == "charge"]
     assert charge.fields["about"]["now"].startswith("20")
+
+
+def test_a_ledger_that_fails_between_debit_and_answer_says_that_it_was_charged(
+    session: obverse.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unread(*args: Any) -> None:
+        raise LedgerError("ledger_unwritable", "the disk is gone")
+
+    monkeypatch.setattr("obverse.session.purse.Purse.whole", unread)
+    with pytest.raises(LedgerError) as error:
+        session.ask(COUNT)
+    assert error.value.charged
+    assert spent(session) == Fraction(1, 10)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import pytest
@@ -15,9 +17,11 @@ from obverse.local.accept import Submitted
 from obverse.local.coins import Coins
 from obverse.local.estimate import estimate
 from obverse.local.spec import Spec
+from obverse.local.tally import Tally
 from obverse.session import collecting
 from obverse.session.collecting import Collection
-from tests.unit.local.surveys import spec_for
+from obverse.session.surveys import collection_in, forgotten_in
+from tests.unit.local.surveys import spec_for, survey_text
 
 
 def answered(collection: Collection, answers: list[str]) -> list[Submitted]:
@@ -142,6 +146,25 @@ def test_reports_are_deleted_in_time_and_their_counts_stay(tmp_path: Path, reten
     assert late.tally().n == 31
 
 
+def test_reports_that_are_deleted_while_they_are_counted_count_once(tmp_path: Path) -> None:
+    """A service estimates while another process ends a retention; files that are lost otherwise are told."""
+    spec = kept_for(10)
+
+    def forgotten_meanwhile(spec: Spec, paths: Sequence[Path]) -> Tally:
+        Collection(tmp_path / "it", spec, today=lambda: on(10))
+        return collecting.folded(spec, paths)
+
+    first = Collection(tmp_path / "it", spec, today=lambda: on(0), folding=forgotten_meanwhile)
+    first.add(answered(first, ["yes"] * 30))
+    assert first.tally().n == 30
+    last = Collection(tmp_path / "it", spec, today=lambda: on(10))
+    last.add(answered(last, ["yes"]))
+    for path in (tmp_path / "it").glob("*.parquet"):
+        path.unlink()
+    with pytest.raises(OSError, match="could not be read"):
+        last.tally()
+
+
 def test_counts_of_too_few_are_deleted_with_the_reports(tmp_path: Path) -> None:
     spec = kept_for(10)
     first = Collection(tmp_path / "it", spec, today=lambda: on(0))
@@ -149,6 +172,54 @@ def test_counts_of_too_few_are_deleted_with_the_reports(tmp_path: Path) -> None:
     late = Collection(tmp_path / "it", spec, today=lambda: on(10))
     assert (late.forgotten, late.tally().n) == (19, 0)
     assert late.add(answered(first, ["yes"])) == {}  # what was spent stays spent, and tokens stay good
+
+
+class Later(datetime):
+    """A clock that is beyond every retention here."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> Self:
+        return cls(2126, 1, 1, tzinfo=tz)
+
+
+@pytest.mark.parametrize("change", [('"A lecture."', '"Another."'), ("[surveys.it]", "[surveys.other]")])
+def test_reports_are_deleted_in_time_whatever_became_of_the_survey(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: tuple[str, str]
+) -> None:
+    """People were promised that by the specification they agreed to, and it stays promised."""
+    (tmp_path / "obverse.toml").write_text(survey_text(), encoding="utf-8")
+    first = collection_in(tmp_path, "it")
+    first.add(answered(first, ["yes"] * 30))
+    first.close()
+    (tmp_path / "obverse.toml").write_text(survey_text().replace(*change), encoding="utf-8")
+    assert forgotten_in(tmp_path, "it") == 0
+    assert list(first.folder.glob("*.parquet"))
+    monkeypatch.setattr(collecting, "datetime", Later)
+    assert forgotten_in(tmp_path, "it") == 30
+    assert not list(first.folder.glob("*.parquet"))
+
+
+def test_a_survey_that_was_changed_is_refused_and_its_reports_are_deleted_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "obverse.toml").write_text(survey_text(), encoding="utf-8")
+    first = collection_in(tmp_path, "it")
+    first.add(answered(first, ["yes"] * 30))
+    first.close()
+    (tmp_path / "obverse.toml").write_text(survey_text(epsilon="2"), encoding="utf-8")
+    monkeypatch.setattr(collecting, "datetime", Later)
+    with pytest.raises(Refused) as caught:
+        collection_in(tmp_path, "it")
+    assert caught.value.code == "survey_changed"
+    assert not list(first.folder.glob("*.parquet"))
+
+
+def test_nothing_is_forgotten_of_a_survey_that_never_was(tmp_path: Path) -> None:
+    (tmp_path / "obverse.toml").write_text(survey_text(), encoding="utf-8")
+    assert forgotten_in(tmp_path, "it") == 0
+    with pytest.raises(Refused) as caught:
+        forgotten_in(tmp_path, "nobody")
+    assert caught.value.code == "no_such_survey"
 
 
 def test_the_day_of_deletion_tells_no_day_of_arrival(tmp_path: Path) -> None:

@@ -136,16 +136,26 @@ def forget(folder: Path) -> None:
     connection.close()
 
 
-def test_what_was_withdrawn_is_in_no_file_of_the_folder_any_more(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stop", [Device.withdraw, Device.decline])
+def test_what_was_withdrawn_is_in_no_file_of_the_folder_any_more(tmp_path: Path, stop: Callable[..., None]) -> None:
     device = Device(tmp_path)
     device.consent(LASTING)
     device.report(LASTING, "a", token=TOKEN, today=MONDAY)
     (mark,) = device.record(LASTING).marks
     stored = lambda: b"".join(path.read_bytes() for path in sorted(tmp_path.iterdir()))  # noqa: E731
     assert mark in stored()
-    device.withdraw(LASTING)
+    stop(device, LASTING)
     assert mark not in stored()
     assert LASTING.digest in stored()
+
+
+@pytest.mark.parametrize("token", [b"", bytes(31), bytes(32).hex().encode(), "00" * 16])
+def test_what_is_no_token_is_refused_before_anything_is_charged(tmp_path: Path, token: bytes) -> None:
+    device = Device(tmp_path)
+    device.consent(FRESH)
+    with pytest.raises(Refused) as caught:
+        device.report(FRESH, "yes", token=token)
+    assert (caught.value.code, device.record(FRESH).reports) == ("bad_token", 0)
 
 
 def test_the_folder_is_the_owners_alone_and_holds_no_answer(tmp_path: Path) -> None:

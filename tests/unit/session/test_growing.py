@@ -11,6 +11,7 @@ import pytest
 import obverse
 from obverse.catalog.load import loads
 from obverse.core.errors import BudgetExceeded, CatalogError, LedgerError, Refused
+from obverse.session import rights
 from obverse.session.curator import acknowledge_ledger, publish_data
 from obverse.session.limits import learn
 
@@ -230,3 +231,14 @@ def test_limits_of_growing_data_are_learned_of_units_as_they_count(project: Path
                 number(session, " WHERE wave = 1", 6)
         else:
             assert abs(number(session, " WHERE wave = 1", 10) - PEOPLE / 3) < 30
+
+
+def test_no_correction_moves_somebody_to_another_partition(project: Path) -> None:
+    """Partitions have budgets in parallel because a unit counts in one of them, once and for all."""
+    publish_data(project, "2")
+    with rights.kept(project) as keeper, pytest.raises(Refused) as refused:
+        rights.correct(keeper, 7, "answers", {"wave": 1}, "a wrong wave")
+    assert refused.value.code == "correct_at_source"
+    assert "partition" in refused.value.message
+    with rights.kept(project) as keeper:
+        assert rights.correct(keeper, 7, "answers", {"yes": True}, "a wrong answer").act == "correct"

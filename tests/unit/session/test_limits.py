@@ -66,6 +66,19 @@ def test_learning_is_charged_once_and_kept(tmp_path: Path) -> None:
     assert refused.value.code == "already_learned"
 
 
+def test_a_table_that_is_kept_for_a_purpose_is_learned_for_it(tmp_path: Path) -> None:
+    file = project(tmp_path / "p") / "obverse.toml"
+    text = file.read_text(encoding="utf-8").replace('limits = "auto"', 'limits = "auto"\npurposes = ["quality"]')
+    file.write_text(f"{text}\n[purposes.quality]\nepsilon = 5\n", encoding="utf-8")
+    folder = file.parent
+    with pytest.raises(Refused) as refused:
+        learn(folder, "trips", 4)
+    assert refused.value.code == "purpose_not_allowed"
+    learn(folder, "trips", 4, "quality")
+    with obverse.open(folder) as session:
+        assert session.ledger.spent(purpose="quality").amount == 4
+
+
 def test_the_histograms_are_those_of_the_table(tmp_path: Path) -> None:
     """Noise of deviation about 0.7 at epsilon 4 over 2 histograms: beyond 20 with probability below 1e-12."""
     learned, _ = learn(project(tmp_path / "p"), "trips", 4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import shutil
+import time
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -360,3 +361,19 @@ def code_of(call: Callable[[], object]) -> str:
     with pytest.raises(ObverseError) as refused:
         call()
     return refused.value.code
+
+
+def test_a_rehearsal_within_bounds_ends_soon_and_takes_little_whatever_it_joins(tmp_path: Path) -> None:
+    """A service rehearses in its own process: what an analyst writes must not take its memory or its time."""
+    (tmp_path / "places.csv").write_text("place\n" + "".join(f"p{n}\n" for n in range(1000, 3000)))
+    (tmp_path / "obverse.toml").write_text(
+        '[project]\nname = "small"\n[budget]\nepsilon = 1\n[tables.people]\nsource = "people.csv"\nunit = "id"\n'
+        '[tables.people.columns]\nid = { type = "integer" }\n[tables.places]\nsource = "places.csv"\npublic = true\n'
+    )
+    side = "(SELECT LENGTH(place) AS n, place FROM places)"
+    sql = f"SELECT COUNT(*) FROM {side} AS a" + "".join(f" JOIN {side} AS {x} ON a.n = {x}.n" for x in "bcd")
+    begun = time.monotonic()
+    with pytest.raises(ObverseError) as error:
+        rehearse(tmp_path, sql, bounds={"memory_limit": "64MB", "threads": "1", "limit_s": "0.5"})
+    assert error.value.code == "engine_failure"
+    assert time.monotonic() - begun < 30, "at most a little longer than its bound, and not for minutes"

@@ -116,6 +116,18 @@ def test_a_batch_that_does_not_fit_answers_none_of_it(session: obverse.Session) 
     assert log.count("run") == 0
 
 
+def test_a_question_to_a_closed_session_is_refused_and_charges_nothing(folder: Path) -> None:
+    with obverse.open(folder) as session:
+        before = session.budget()
+    for late in (lambda: session.ask(COUNT), lambda: session.ask_all([COUNT])):
+        with pytest.raises(Refused) as refused:
+            late()
+        assert refused.value.code == "closed"
+        assert not refused.value.charged
+    with obverse.open(folder) as again:
+        assert again.budget() == before
+
+
 def test_concentrated_accounting_draws_gaussian_noise_and_counts_rho(zcdp: obverse.Session) -> None:
     answer = zcdp.ask(COUNT, epsilon=0.5, delta=1e-8)
     assert answer.claim.mechanisms == ("discrete_gaussian",)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sqlite3
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from obverse.core.errors import CatalogError, Refused
+from obverse.core.errors import CatalogError, LedgerError, Refused
 from obverse.local.accept import Submitted
 from obverse.local.card import card_json, card_text
 from obverse.local.coins import Coins
@@ -201,6 +203,20 @@ def test_a_crash_before_tokens_are_spent_leaves_no_batch(
         with pytest.raises(KeyboardInterrupt):
             shuffler.shuffle(spec, came, tmp_path / "batch")
     assert not (tmp_path / "batch").exists()
+    assert shuffler.shuffle(spec, came, tmp_path / "batch") == {}
+
+
+def test_a_batch_whose_tokens_cannot_be_spent_is_deleted(tmp_path: Path, shuffler: Shuffler) -> None:
+    """It is signed already: whoever found it would count its reports, and then those of the batch that is made again."""
+    spec = declared(shuffler)
+    came = answered(spec, shuffler.tokens(spec, 30), ["no"] * 30)
+    (database,) = tmp_path.rglob("shuffler.db")
+    with contextlib.closing(sqlite3.connect(database)) as full:
+        full.execute("CREATE TRIGGER full BEFORE INSERT ON spent BEGIN SELECT RAISE(ABORT, 'full'); END")
+        with pytest.raises(LedgerError):
+            shuffler.shuffle(spec, came, tmp_path / "batch")
+        assert not list(tmp_path.glob("batch*"))
+        full.execute("DROP TRIGGER full")
     assert shuffler.shuffle(spec, came, tmp_path / "batch") == {}
 
 

@@ -1,0 +1,116 @@
+"""Access and portability: all that is held of one person, as JSON or as CSV files in a zip, by the curator's own door."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from obverse.core.types import Value
+from obverse.ledger.rights import STANDING, Act
+from obverse.session.custody import Rows, rows_of
+from obverse.session.opening import load_project, open_ledger
+from obverse.session.purse import no_private_table
+from obverse.session.rights import Keeper, person_of, reason_for
+
+NOTE = (
+    "These are all rows that lead to this person, as they lie in their sources, with every column there. Answers that were "
+    "published carry noise and hold nothing that could be picked out as theirs. Reports of surveys bear no name."
+)
+FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # of every file in a zip: the same rows give the same bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What is held of one person; `standing` are the acts on their rights that change answers."""
+
+    person: Value
+    unit: str
+    tables: list[dict[str, Any]]
+    standing: list[dict[str, Any]]
+
+    def as_json(self) -> dict[str, Any]:
+        told = {"person": self.person, "unit": self.unit, "tables": self.tables, "standing": self.standing, "note": NOTE}
+        return {"version": 1, **told}
+
+    def as_zip(self) -> bytes:
+        """A CSV file for each table, and the rest as about.json."""
+        about = {**self.as_json(), "tables": [{**t, "rows": len(t["rows"])} for t in self.tables]}
+        files = {f"{_file_name(table['name'])}.csv": _csv(table["columns"], table["rows"]) for table in self.tables}
+        files["about.json"] = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
+            for name, text in files.items():
+                packed.writestr(zipfile.ZipInfo(name, FIRST_DAY), text)
+        return out.getvalue()
+
+
+def export(project: Path, person: str | int, reason: str, by: str = "curator") -> Held:
+    """Everything of one person. That it is read, why and by whom is in the ledger before a row is."""
+    loaded = load_project(project)
+    try:
+        if loaded.catalog.unit is None:
+            raise no_private_table()
+        home, opened = open_ledger(loaded)
+        try:
+            keeper = Keeper(loaded.catalog, home, opened, by)
+            unit = person_of(loaded.catalog, person)
+            tables = tuple(table.name for table in loaded.catalog.tables.values() if table.unit is not None)
+            opened.ledger.record_right(Act("export", keeper.hashed(unit), tables, reason_for(reason, unit), by))
+            found = rows_of(loaded.engine, loaded.catalog, unit)
+            return Held(unit, loaded.catalog.unit.words, [_told(keeper, one) for one in found], _standing(keeper, unit))
+        finally:
+            opened.ledger.close()
+            home.close()
+    finally:
+        loaded.engine.close()
+
+
+def _told(keeper: Keeper, rows: Rows) -> dict[str, Any]:
+    table = keeper.catalog.tables[rows.table]
+    until = "" if table.retain_until is None else table.retain_until.isoformat()
+    held = {"name": rows.table, "basis": table.basis, "purposes": list(table.purposes), "retain_until": until}
+    return {**held, "columns": list(rows.columns), "rows": [[plain(value) for value in row] for row in rows.rows]}
+
+
+def _standing(keeper: Keeper, unit: Value) -> list[dict[str, Any]]:
+    rights = keeper.opened.ledger.rights()
+    person = keeper.hashed(unit)
+    found = []
+    for entry in keeper.opened.ledger.entries():
+        fields = entry.fields
+        if entry.kind == "rights" and fields["person"] == person and fields["act"] in STANDING:
+            if fields["right"] in rights.kept():
+                state = "in force" if fields["right"] in rights.in_force else "waits"
+                found.append({"act": fields["act"], "record": entry.number, "tables": fields["tables"], "state": state})
+    return found
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value).hex()
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def _file_name(table: str) -> str:
+    """A table's name without what would lead elsewhere."""
+    return re.sub(r"[/\\:]", "_", table)
+
+
+def _csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """CSV by RFC 4180, exact; NULL and the empty text are both an empty field, which the JSON form tells apart."""
+    out = io.StringIO(newline="")
+    csv.writer(out).writerows([columns, *rows])
+    return out.getvalue()

@@ -1,0 +1,122 @@
+"""Tables that a reviewer names: their own files, or a project's tables by the curator's door. A project's file is neither."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from obverse.catalog.load import FILE_NAME, load
+from obverse.core.errors import Refused
+from obverse.core.types import Type
+from obverse.engines.exact_tables import ExactTable, read_table, write_table
+from obverse.ledger.home import Home, default_home
+from obverse.ledger.register import private_here
+from obverse.ledger.sources import FileSource
+from obverse.session.custody import collapsed
+from obverse.session.opening import load_project
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from obverse.attack.targets import Table
+
+STORED = {Type.INTEGER: "BIGINT", Type.DOUBLE: "DOUBLE", Type.BOOLEAN: "BOOLEAN", Type.DATE: "DATE",
+          Type.TIMESTAMP: "TIMESTAMP", Type.TEXT: "VARCHAR"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What tables are read for, and of which project, for which reason. Without a project every name is that of a file."""
+
+    what: str
+    project: Path | None = None
+    reason: str = ""
+
+    def names(self, name: Path) -> bool:
+        """Whether this is a table of the project."""
+        return self.project is not None and str(name) in load(self.project).tables
+
+    @contextmanager
+    def file(self, name: Path, columns: Sequence[str]) -> Iterator[Path]:
+        """The reviewer's own file as it is; or one with these columns of a project's table, which is gone afterwards."""
+        if self.project is None or not self.names(name):
+            yield own_file(name)
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{name}.parquet"
+            _write(self.project, str(name), columns, self, path)
+            yield path
+
+    def table(self, name: Path, columns: Sequence[str]) -> Table:
+        """Columns as texts."""
+        with self.file(name, columns) as path:
+            return read_table(path)
+
+    @contextmanager
+    def exact(self, name: Path, called: str, texts: Sequence[str]) -> Iterator[ExactTable]:
+        """A table that answers SQL exactly; of a project's, the columns that occur in these texts."""
+        with self.file(name, self.named_in(name, texts)) as path, ExactTable(path, called) as found:
+            yield found
+
+    def named_in(self, name: Path, texts: Sequence[str]) -> list[str]:
+        """The columns of a project's table whose names occur in SQL; none of a file's, which is read whole."""
+        if self.project is None or not self.names(name):
+            return []
+        opened = load_project(self.project)
+        opened.engine.close()
+        said = " ".join(texts).lower()
+        return [column for column in opened.catalog.tables[str(name)].columns if column.lower() in said]
+
+
+def own_file(path: Path) -> Path:
+    """The path, unless what lies there is private data of a project: of the one around it, or of any that was opened here."""
+    if path.is_file() and (_declared_around(path) or _known_here(path)):
+        raise Refused(
+            "private_file",
+            f"{path.name} is private data of a project, so it is not read as a file.",
+            place=str(path),
+            why="the ledger is to tell who looked at these rows, at what and why.",
+            fix='Name the project\'s table in its place: TABLE -p PROJECT --reason "why its rows are read".',
+        )
+    return path
+
+
+def _declared_around(path: Path) -> bool:
+    """Whether the next obverse.toml above the file declares it, or a folder that it lies in, as private, opened or not."""
+    real = path.resolve()
+    project = next((folder for folder in real.parents if (folder / FILE_NAME).is_file()), None)
+    tables = () if project is None else load(project).tables.values()
+    places = [table.source.path for table in tables if table.unit is not None]
+    return any(place is not None and place.resolve() in (real, *real.parents) for place in places)
+
+
+def _known_here(path: Path) -> bool:
+    folder = default_home()
+    if not (folder / "registry.db").exists():
+        return False
+    home = Home(folder)
+    try:
+        return private_here(home, (FileSource(path.stem, path),))
+    finally:
+        home.close()
+
+
+def _write(project: Path, table: str, columns: Sequence[str], reading: Reading, path: Path) -> None:
+    """Rows of a project's table into a file of the curator's; the ledger says so before a row is read."""
+    import numpy as np
+
+    rows = collapsed(project, table, list(dict.fromkeys(columns)), what=reading.what, reason=reading.reason)
+    told: dict[str, NDArray[Any]] = {}
+    for name, values in rows.columns.items():
+        column = np.empty(len(values), dtype=object)
+        column[:] = [None if value is None else _text(value) for value in values]
+        told[name] = np.repeat(column, rows.counts)
+    write_table(told, path, {name: STORED[kind] for name, kind in rows.types.items()})
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

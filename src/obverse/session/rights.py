@@ -1,0 +1,271 @@
+"""The curator's acts on people's rights: leave somebody out, put values right, lift it again. None of them reads a row.
+
+Each is a record in the ledger with a keyed hash of the person. It is in force from the data's next version on, which the act
+itself begins unless it is to wait for the next `obverse data publish`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from obverse.catalog.columns import fitted
+from obverse.catalog.model import Catalog, Table
+from obverse.catalog.shape import suggestion
+from obverse.core.errors import Refused
+from obverse.core.types import Type, Value
+from obverse.core.units import Neighbours
+from obverse.ledger import rights as ledger_rights
+from obverse.ledger.home import Home
+from obverse.ledger.opened import Opened
+from obverse.ledger.register import publish
+from obverse.plan.relations import own_type
+from obverse.session.opening import load_project, open_ledger, sources_of
+from obverse.session.purse import no_private_table
+from obverse.session.standing import content_of
+
+PERSON_MAX = 1000
+CANNOT_UNDO = (
+    "What was published before stays published: answers and releases that counted this person carry noise that hides them, and "
+    "cannot be called back. Budget spent about them stays spent. Reports of surveys are randomized and bear no name, so none "
+    "can be found. Copies that others made of the source are theirs to erase."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """A project in the curator's hands: its completed catalog, and the ledger that serves its data."""
+
+    catalog: Catalog
+    home: Home
+    opened: Opened
+    by: str = "curator"
+
+    def hashed(self, person: Value) -> str:
+        """What the ledger knows a person by: nobody without the secret of the place can try out who it is."""
+        return self.opened.registered.seal.of("person", f"{self.opened.dataset.id}\0{person}")
+
+    def contents(self) -> dict[str, dict[str, Any]]:
+        """What is kept of each right, by its id."""
+        with self.opened.registered.shared() as datasets:
+            return {right: json.loads(text) for right, text in ledger_rights.held(datasets, self.opened.dataset.id).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """An act that is on the record. `data_version` is None where it waits for the next one."""
+
+    act: str
+    person: str
+    right: str
+    record: int
+    data_version: str | None
+    procedure: tuple[str, ...] = ()
+    cannot_undo: str = CANNOT_UNDO
+
+    def as_json(self) -> dict[str, Any]:
+        return {"version": 1, **asdict(self), "procedure": list(self.procedure)}
+
+
+@contextmanager
+def kept(project: Path, by: str = "curator") -> Iterator[Keeper]:
+    """The project opened for acts on rights."""
+    loaded = load_project(project)
+    try:
+        if loaded.catalog.unit is None:
+            raise no_private_table()
+        home, opened = open_ledger(loaded)
+        try:
+            yield Keeper(loaded.catalog, home, opened, by)
+        finally:
+            opened.ledger.close()
+            home.close()
+    finally:
+        loaded.engine.close()
+
+
+def suppress(keeper: Keeper, person: str | int, reason: str, *, later: bool = False) -> Done:
+    """Somebody is in no later answer: objection, restriction, consent withdrawn."""
+    return _left_out(keeper, "suppress", person, reason, later)
+
+
+def erase(keeper: Keeper, person: str | int, reason: str, *, later: bool = False) -> Done:
+    """The same at once, and what is left to be done where the rows themselves lie, which are only read from here."""
+    return _left_out(keeper, "erase", person, reason, later)
+
+
+def correct(
+    keeper: Keeper,
+    person: str | int,
+    table: str,
+    values: Mapping[str, Any],
+    reason: str,
+    *,
+    where: Mapping[str, Any] | None = None,
+    later: bool = False,
+) -> Done:
+    """Values of somebody's rows are read as told, whatever the source says; `where` tells which of several rows."""
+    unit = person_of(keeper.catalog, person)
+    said = reason_for(reason, unit)
+    declared = _correctable(keeper.catalog, table)
+    told = {"table": table, "set": _values(declared, values), "where": _values(declared, where or {})}
+    for name in sorted(set(values) & _keys(keeper.catalog, table)):
+        raise Refused(
+            "correct_at_source",
+            f"{name} says whose rows they are, and is put right where they lie.",
+            fix="Change it in the source, then: obverse data publish.",
+        )
+    if declared.partition is not None and declared.partition.column in values:
+        raise Refused(
+            "correct_at_source",
+            f"{declared.partition.column} says in which partition rows count, and nobody is moved to another.",
+            why="each partition has a budget of its own because a person counts in one of them, once and for all.",
+            fix="Leave the person out: obverse rights suppress.",
+        )
+    if not told["set"]:
+        raise Refused("no_columns", "which values are put right?", fix="Say it: --set age=41.")
+    where_it_lies = (f"put it right in the source of {table} too, publish it, then lift this act",)
+    return _standing(keeper, "correct", unit, (table,), said, later, where_it_lies, **told)
+
+
+def lift(keeper: Keeper, right: str, reason: str, *, later: bool = False) -> Done:
+    """An act stands no more: consent was given again, or the source itself was changed. Its content is then forgotten."""
+    found = keeper.contents().get(right)
+    if found is None or right not in keeper.opened.ledger.rights().standing:
+        raise ledger_rights.no_such_right()
+    unit = fitted(own_type(keeper.catalog), found["unit"])
+    person, said = keeper.hashed(unit), reason_for(reason, unit)
+    number = keeper.opened.ledger.record_right(ledger_rights.Act("lift", person, (), said, keeper.by, right))
+    return Done("lift", person, right, number, None if later else begin_version(keeper), cannot_undo="")
+
+
+def begin_version(keeper: Keeper) -> str:
+    """A new version of the data, from which on all that stands is in force; what was lifted is forgotten."""
+    return publish(keeper.home, keeper.opened, sources_of(keeper.catalog))
+
+
+def person_of(catalog: Catalog, person: str | int) -> Value:
+    """Somebody by the value of the unit's key, of its declared type."""
+    if catalog.unit is None or catalog.unit.key is None:
+        raise Refused(
+            "rows_are_units",
+            "each row is its own unit here, so nobody's rows can be told from others'.",
+            fix="Change the rows in the source, then: obverse data publish. Or declare the column that names people as unit.",
+        )
+    kind = own_type(catalog)
+    found: Value = None
+    if kind is Type.INTEGER and re.fullmatch(r"-?[0-9]{1,19}", str(person)):
+        found = fitted(kind, int(person))
+    elif kind is Type.TEXT and 0 < len(str(person)) <= PERSON_MAX:
+        found = fitted(kind, str(person))
+    if found is None or isinstance(person, bool):
+        raise Refused("bad_person", f"a person is named by their {catalog.unit.key}, which is {kind.value} here.")
+    return found
+
+
+def reason_for(reason: str, person: Value) -> str:
+    """The reason goes on the record, where the person does not."""
+    said = reason.strip()
+    if not said:
+        raise Refused("no_reason", "why is this done?", fix='Say it: --reason "consent withdrawn by letter of 3 May".')
+    if re.search(rf"(?<!\w){re.escape(str(person).casefold())}(?!\w)", said.casefold()):
+        why = "the ledger keeps a keyed hash of the person, and its records are never changed."
+        raise Refused("reason_names_person", "the reason names the person.", why=why, fix="Leave their key out of it.")
+    return said
+
+
+def _left_out(keeper: Keeper, act: str, person: str | int, reason: str, later: bool) -> Done:
+    unit = person_of(keeper.catalog, person)
+    said = reason_for(reason, unit)
+    if keeper.catalog.neighbours is Neighbours.REPLACE:
+        raise Refused(
+            "number_is_public",
+            "nobody can be left out: under replace the number of people is public, and answers are exact about it.",
+            why="an answer with one person less would tell that somebody was left out.",
+            fix="Delete the rows in the source, lower `size`, then: obverse data publish.",
+        )
+    tables = tuple(table.name for table in keeper.catalog.tables.values() if table.unit is not None)
+    procedure = tuple(_deletion(keeper.catalog.tables[name]) for name in tables) if act == "erase" else ()
+    if procedure:
+        procedure += ("then: obverse data publish; and once no copy can bring the rows back: obverse rights lift",)
+    return _standing(keeper, act, unit, tables, said, later, procedure)
+
+
+def _standing(
+    keeper: Keeper, act: str, unit: Value, tables: tuple[str, ...], reason: str, later: bool, procedure: tuple[str, ...],
+    **told: Any,
+) -> Done:  # fmt: skip
+    """The content first, then the record that seals it, then the version: cut short anywhere, nobody is brought back."""
+    known, rights = keeper.contents(), keeper.opened.ledger.rights()
+    if act != "correct":
+        same = [right for right, one in known.items() if one["act"] != "correct" and one["unit"] == unit]
+        if any(right in rights.standing for right in same):
+            raise Refused("already_left_out", "this person is left out already.", fix="`obverse rights list` shows it.")
+    right, content = secrets.token_hex(16), content_of(act, unit, **told)
+    with keeper.opened.registered.exclusive() as datasets:
+        ledger_rights.put(datasets, keeper.opened.dataset.id, [(right, content)])
+    person, seal = keeper.hashed(unit), ledger_rights.sealed(content)
+    number = keeper.opened.ledger.record_right(ledger_rights.Act(act, person, tables, reason, keeper.by, right, seal))
+    return Done(act, person, right, number, None if later else begin_version(keeper), procedure)
+
+
+def _correctable(catalog: Catalog, name: str) -> Table:
+    table = catalog.tables.get(name)
+    if table is None:
+        raise Refused("unknown_table", f"no table {name!r} is declared.", fix=suggestion(name, catalog.tables))
+    if table.unit is None or table.unit.column is None or len(table.unit.steps) > 1:
+        raise Refused(
+            "correct_at_source",
+            f"rows of {name} do not name the person themselves, so they are put right where they lie.",
+            fix="Change them in the source, then: obverse data publish.",
+        )
+    return table
+
+
+def _keys(catalog: Catalog, table: str) -> set[str]:
+    """Columns that lead to a unit: to put one right would give rows to somebody else."""
+    paths = [one.unit for one in catalog.tables.values() if one.unit is not None]
+    own = {path.column for path in paths if path.table == table and path.column is not None}
+    return own | {key for path in paths for there, key in path.steps if there == table}
+
+
+def _values(table: Table, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of declared columns, of their types."""
+    found = {}
+    for name, value in told.items():
+        if name not in table.columns:
+            raise Refused("unknown_column", f"table {table.name} has no column {name!r}.", fix=suggestion(name, table.columns))
+        found[name] = typed(table, name, value)
+    return found
+
+
+def typed(table: Table, name: str, value: Any) -> Any:
+    """A value as JSON or the command line has it, in the column's type; None is NULL where that may be."""
+    column = table.columns[name]
+    if value is None and column.nullable:
+        return None
+    if isinstance(value, str) and column.type in (Type.INTEGER, Type.DOUBLE, Type.BOOLEAN):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            value = None
+    found = fitted(column.type, value)
+    if found is None:
+        raise Refused("bad_parameter", f"this is no value of {table.name}.{name}, which is {column.type.value}.")
+    return found if isinstance(found, (str, int, float)) else str(found)
+
+
+def _deletion(table: Table) -> str:
+    """What the owner of a source does; in words, for a source is only ever read from here."""
+    assert table.unit is not None
+    place = table.source.path.name if table.source.path is not None else table.source.table or table.name
+    if len(table.unit.steps) <= 1:
+        return f"delete the rows of {table.name} ({place}) whose {table.unit.column} is this person"
+    through, key = table.unit.steps[0]
+    return f"delete the rows of {table.name} ({place}) whose {table.unit.column} is a {key} of this person's rows of {through}"
