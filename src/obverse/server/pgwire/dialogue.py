@@ -31,7 +31,7 @@ class Dialogue:
     def __init__(self, frames: Frames, runner: Runner) -> None:
         self._frames, self._runner = frames, runner
         self._block, self._held = runner.block, runner.held
-        self._skipping, self._sent = False, ""
+        self._skipping, self._sent, self._given = False, "", False  # an answer was given: what fails now was not free
         self._running: asyncio.Future[object] | None = None
         self._cancelled = False
         self._between, self._ending = True, False  # nothing is asked; and nothing more will be
@@ -54,7 +54,7 @@ class Dialogue:
         frames.put(replies.ready(self._block.status))
         await frames.flush()
         while not (self._ending and self._between):
-            kind, self._sent = b"", ""
+            kind, self._sent, self._given = b"", "", False
             try:
                 kind, raw = await frames.message()
                 self._between = False
@@ -82,7 +82,7 @@ class Dialogue:
             log.error("a statement met a defect: %s", defect(error))
             error = unforeseen()
         fatal = isinstance(error, ENDING)
-        self._frames.put(replies.error(error_fields(error, self._sent, fatal=fatal)))
+        self._frames.put(replies.error(error_fields(error, self._sent, fatal=fatal, free=not self._given)))
         self._block.fail()
         if kind == b"Q":
             await self._ready()
@@ -141,6 +141,7 @@ class Dialogue:
             self._frames.put(replies.EMPTY_QUERY)
         for statement in statements:
             found = await self._stoppable(self._runner.run(statement))
+            self._given = statement.kind is Kind.QUESTION
             if found.fields is not None:
                 codes = (0,) * len(found.fields)
                 self._frames.put(replies.row_description(found.fields, codes))
@@ -188,7 +189,7 @@ class Dialogue:
         self._sent, first = statement.text, portal.found is None
         if portal.found is None:
             portal.found = await self._stoppable(self._runner.run(statement, portal.values))
-        found = portal.found
+        found, self._given = portal.found, statement.kind is Kind.QUESTION
         if found.fields is None:
             self._finished(found)
             return

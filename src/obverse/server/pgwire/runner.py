@@ -117,6 +117,9 @@ class Runner:
 
     async def _ask(self, statement: Statement, values: Sequence[Any]) -> Rows:
         taken = self._taken(statement)
+        if taken.ends:  # whether they are of outputs that there are is told before anything is charged
+            columns = await self.desk.describe(self.caller, self._wanted(taken.text, values))
+            intervals.shape(columns, taken.ends, self.block.settings.intervals, taken.text)
         with self.notes.of(self.caller.project, "/ask", self.caller) as trace:
             try:
                 answer = answered(trace, await self.desk.ask(self.caller, self._wanted(taken.text, values)))

@@ -50,13 +50,17 @@ def sqlstate(error: ObverseError) -> str:
             return INTERNAL
 
 
-def error_fields(error: ObverseError, sent: str = "", *, fatal: bool = False) -> dict[str, str]:
-    """The fields of an ErrorResponse. The stable code is its routine; a position is told where it is one of the sent text."""
+def error_fields(error: ObverseError, sent: str = "", *, fatal: bool = False, free: bool = True) -> dict[str, str]:
+    """The fields of an ErrorResponse. The stable code is its routine; a position is told where it is one of the sent text.
+
+    `free`: nothing was charged before it, either.
+    """
     severity = "FATAL" if fatal else "ERROR"
     fields = {"S": severity, "V": severity, "C": sqlstate(error), "M": error.message, "R": error.code}
     if error.why:
         fields["D"] = error.why
-    free = isinstance(error, Refused | BudgetExceeded) and not error.charged and not fatal and error.code != "cancelled"
+    refused = isinstance(error, Refused | BudgetExceeded) and not error.charged and error.code != "cancelled"
+    free = free and refused and not fatal
     hint = " ".join(part for part in (error.fix, FREE if free else "") if part)
     if hint:
         fields["H"] = hint

@@ -164,8 +164,21 @@ def test_intervals_are_columns_and_cost_nothing_more(wired: Wired, ana: Raw) -> 
     ana.query("SET obverse.intervals = on")
     assert data(ana.query("SELECT sex, COUNT(*) AS n FROM people GROUP BY sex")) == rows
     assert wired.charges() == before
-    assert ana.error("SELECT COUNT(*) AS n, obverse_low(m) FROM people")["C"] == "42703"
+    before = wired.spent()
+    told = ana.error("SELECT COUNT(*) AS n, obverse_low(m) FROM people WHERE age > 17")
+    assert told["C"] == "42703"
+    assert told["H"].endswith("No budget was used.")
+    assert wired.spent() == before  # as it says
     assert ana.error("SELECT COUNT(*) AS n FROM people WHERE obverse_low(n) > 1")["C"] == "42883"
+
+
+def test_what_fails_after_an_answer_does_not_say_that_it_was_free(wired: Wired, ana: Raw) -> None:
+    before = wired.charges()
+    formats = frame(b"B", texts("", "") + struct.pack("!HHHHH", 0, 0, 2, 0, 0))  # two, and there is one column
+    ana.send(parse("SELECT COUNT(*) AS n FROM people WHERE age > 18") + formats + execute() + SYNC)
+    (told,) = [fields(body) for kind, body in ana.until() if kind == b"E"]
+    assert (told["C"], wired.charges()) == ("08P01", before + 1)
+    assert "No budget" not in told.get("H", "")
 
 
 def test_extended_queries_describe_bind_and_execute(wired: Wired, ana: Raw) -> None:
