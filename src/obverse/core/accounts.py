@@ -18,18 +18,28 @@ ROLES: tuple[Role, ...] = get_args(Role)
 STOPPED_MAX = 3  # questions killed at the limit, after which an analyst waits for the curator
 ITERATIONS = 4096  # enough for secrets of 256 bits; the client pays for more
 TOKEN_SIGN = "obv_"
+KEY_DIGITS = 64  # of a key of SCRAM-SHA-256, as it is written
 NAME_MAX = 128
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token as it is kept: never itself, but hashes of it. `stored_key` and `server_key` are those of SCRAM (RFC 5802)."""
+    """A token as it is kept: never itself, but hashes of it. `stored_key` and `server_key` are those of SCRAM (RFC 5802).
+
+    Who has these two can play the server to a client that does not look at certificates, and be that client from then on. So
+    they lie beside the chain, in the note of `record`, and are empty here until they are wanted.
+    """
 
     id: str
     hash: str = field(repr=False)
     expires: int  # seconds since 1970
-    stored_key: str = field(repr=False)
-    server_key: str = field(repr=False)
+    stored_key: str = field(default="", repr=False)
+    server_key: str = field(default="", repr=False)
+    record: int = 0
+
+    def with_keys(self, note: str) -> Token:
+        """With the keys of its note; those of a record that was written before there were such notes stand in itself."""
+        return self if self.stored_key else replace(self, stored_key=note[:KEY_DIGITS], server_key=note[KEY_DIGITS:])
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from obverse.core.accounts import ROLES, Account, Role, Token, check_name
@@ -20,13 +20,14 @@ SALT_BYTES = 16
 
 
 def token_added(book: Book, name: str, role: Role, token: Token, by: str) -> Draft:
-    """A token, for a new account or a known one, whose role it must name."""
+    """A token, for a new account or a known one, whose role it must name. Its keys are kept beside the chain."""
     known = book.accounts.get(check_name(name))
     if role not in ROLES:
         raise Refused("bad_parameter", f"there is no role {role!r}.", fix=f"One of: {', '.join(ROLES)}.")
     if known is not None and known.role != role:
         raise Refused("account_known", f"{name} is a {known.role} here.", fix="Use another name for another role.")
-    return _draft("token", name, by, role=role, **asdict(token))
+    keys = token.stored_key + token.server_key
+    return _noted("token", name, by, keys, role=role, id=token.id, hash=token.hash, expires=token.expires)
 
 
 def token_revoked(book: Book, name: str, id: str, by: str) -> Draft:
@@ -68,7 +69,8 @@ def folded(accounts: dict[str, Account], entry: Entry) -> None:
     fields = entry.fields
     act, name = fields["act"], fields["name"]
     if act == "token":
-        token = Token(**{key: fields[key] for key in ("id", "hash", "expires", "stored_key", "server_key")})
+        before = fields.get("stored_key", ""), fields.get("server_key", "")  # where they once were
+        token = Token(fields["id"], fields["hash"], fields["expires"], *before, record=entry.number)
         account = accounts.get(name, Account(name, fields["role"])).with_token(token)
     else:
         account = _changed(accounts[name], act, fields, entry.number)
@@ -101,7 +103,7 @@ def _draft(act: str, name: str, by: str, **fields: Any) -> Draft:
     return Draft("account", {"act": act, "name": name, "by": by, **fields})
 
 
-def _noted(act: str, name: str, by: str, secret: str) -> Draft:
+def _noted(act: str, name: str, by: str, secret: str, **fields: Any) -> Draft:
     note = os.urandom(SALT_BYTES) + secret.encode()
-    drafted = _draft(act, name, by, note=hashlib.sha256(note).hexdigest())
+    drafted = _draft(act, name, by, note=hashlib.sha256(note).hexdigest(), **fields)
     return replace(drafted, note=note)

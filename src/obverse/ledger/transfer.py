@@ -122,7 +122,7 @@ def export(ledger: StoredLedger, target: Path) -> Head:
 
 
 def exported(ledger: ChainLedger, note: Callable[[int], str]) -> Iterator[tuple[Entry | None, str]]:
-    """The lines of an export. Notes on accounts, which hold the hashes of passwords, are never in it."""
+    """The lines of an export. Notes on accounts, which hold hashes of passwords and keys of the wire, are never in it."""
     yield None, _line({"obverse_ledger": EXPORT_VERSION})
     count, head = 0, START.hex()
     for entry in ledger.entries():

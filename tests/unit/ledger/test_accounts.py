@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from obverse.core.accounts import STOPPED_MAX, fresh_token
+from obverse.core.accounts import STOPPED_MAX, fresh_token, scram_keys, wire_salt
 from obverse.core.errors import LedgerError, ObverseError
 from obverse.ledger import accounts as acts
+from obverse.ledger.chain import Draft
+from obverse.ledger.transfer import exported
 from obverse.session import accounts
 from obverse.session.curator import export_ledger, opened_ledger, verify_copy, verify_ledger
 from tests import served
@@ -92,8 +94,6 @@ def test_what_cannot_be_done_to_accounts(folder: Path) -> None:
 
 
 def test_a_record_that_cannot_be_read_is_damage(folder: Path) -> None:
-    from obverse.ledger.chain import Draft
-
     with opened_ledger(folder) as (_, _, opened), pytest.raises(LedgerError) as damaged:
         opened.ledger.change_account(lambda book: Draft("account", {"act": "raise", "name": "ana", "by": "x"}))
     assert damaged.value.code == "ledger_damaged"
@@ -105,3 +105,28 @@ def test_a_fresh_token_is_written_down_only_as_hashes(folder: Path) -> None:
     assert b"cora" in written
     assert issued.token.encode() not in written
     assert fresh_token(1, bytes(16))[1].id != issued.id
+
+
+def test_an_export_holds_no_key_of_the_wire(folder: Path) -> None:
+    """With them and a client that does not look at certificates, whoever may read the chain could become the curator."""
+    issued = accounts.issue(folder, "cora", "curator")
+    with opened_ledger(folder) as (_, _, opened):
+        stored, server = scram_keys(issued.token, wire_salt(opened.ledger.service_secret(), "cora"))
+        lines = "".join(line for _, line in exported(opened.ledger, opened.ledger.note))
+        token = opened.ledger.accounts()["cora"].tokens[issued.id]
+        kept = token.with_keys(opened.ledger.note(token.record))
+        opened.ledger.verify()
+    assert issued.id in lines
+    assert stored.hex() not in lines
+    assert server.hex() not in lines
+    assert (kept.stored_key, kept.server_key) == (stored.hex(), server.hex())
+
+
+def test_keys_that_an_older_record_holds_are_still_read(folder: Path) -> None:
+    keys = {"stored_key": "9" * 64, "server_key": "a" * 64}
+    fields = {"role": "curator", "id": "0123abcd", "hash": "8" * 64, "expires": 1 << 40, **keys}
+    with opened_ledger(folder) as (_, _, opened):
+        opened.ledger.change_account(lambda book: Draft("account", {"act": "token", "name": "old", "by": "x", **fields}))
+        token = opened.ledger.accounts()["old"].tokens["0123abcd"]
+        kept = token.with_keys(opened.ledger.note(token.record))
+    assert (kept.stored_key, kept.server_key) == ("9" * 64, "a" * 64)

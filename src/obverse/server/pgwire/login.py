@@ -57,7 +57,9 @@ async def _known(desk: Desk, start: Start) -> tuple[bytes, Sequence[Token], Call
         ledger = host.clerk().ledger
         read.append(ledger.service_secret())
         account = ledger.accounts().get(start.user)
-        return account, () if account is None else account.live(desk.clock())
+        live = () if account is None else account.live(desk.clock())
+        numbers = [*(token.record for token in live), *[0] * (scram.CHECKED - len(live))]  # as many for a stranger
+        return account, [token.with_keys(note) for token, note in zip(live, [ledger.note(number) for number in numbers])]
 
     known = await desk.looked_up(start.database, found)
     secret = (*read, OURS)[0]

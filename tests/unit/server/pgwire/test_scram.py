@@ -8,9 +8,10 @@ import pytest
 
 from obverse.core.accounts import Token, fresh_token, scram_keys, wire_salt
 from obverse.core.errors import Refused
+from obverse.ledger.stored import StoredLedger
 from obverse.server.pgwire import scram
 from obverse.server.refusals import NotSignedIn
-from tests.wired import Client
+from tests.wired import Client, Raw, Wired
 
 SALT = base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
 CLIENT, SERVER = "rOprNGfwEbeRWgbNEkqO", "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
@@ -56,6 +57,19 @@ def test_as_many_keys_are_checked_for_a_stranger_as_for_anybody(monkeypatch: pyt
         with pytest.raises(NotSignedIn):
             scram.finish(offered, client.final(offered.text.encode()), known)
         counts.append(len(compared))
+    assert len(set(counts)) == 1
+    assert counts[0] > scram.CHECKED
+
+
+def test_as_many_notes_are_read_for_a_stranger_as_for_anybody(wired: Wired, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, read = StoredLedger.note, list[int]()
+    monkeypatch.setattr(StoredLedger, "note", lambda ledger, number: read.append(number) or real(ledger, number))
+    counts = []
+    for name, database in (("ana", "hospital"), ("nobody", "hospital"), ("ana", "nowhere")):
+        read.clear()
+        with Raw(wired.port) as client:
+            client.sign_in(name, "wrong", database)
+        counts.append(len(read))
     assert len(set(counts)) == 1
     assert counts[0] > scram.CHECKED
 
