@@ -20,6 +20,7 @@ from obverse.server.pgwire.settings import DEFAULTS, REPORTED, assignment, setti
 from obverse.server.pgwire.statements import Kind, Statement, read
 from obverse.server.pgwire.values import TEXT
 from obverse.server.problems import failure
+from obverse.server.refusals import Suspended
 from obverse.server.shadow.asking import Asking
 from obverse.server.shadow.shadow import Shadow
 
@@ -50,8 +51,9 @@ class Runner:
         return await shadow.aside(read, text, shadow.answers)
 
     async def refresh(self) -> None:
-        """An account that was revoked is found out with every statement."""
-        await self.desk.account(self.caller)
+        """An account that was revoked or suspended is found out with every statement."""
+        if (await self.desk.account(self.caller)).barred:
+            raise Suspended()
 
     async def run(self, statement: Statement, values: Sequence[Any] = ()) -> Rows:
         """Do one statement."""
@@ -134,7 +136,8 @@ class Runner:
 
     async def _explain(self, statement: Statement, values: Sequence[Any]) -> Rows:
         taken = self._taken(statement)
-        if (await self.shadow()).answers(statement.text):
+        shadow = await self.shadow()
+        if await shadow.aside(shadow.answers, statement.text):
             return Rows(PLAN, [("free: answered from the catalogue alone",)], "EXPLAIN")
         with self.notes.of(self.caller.project, "/explain", self.caller):
             found = await self.desk.explain(self.caller, self._wanted(taken.text, values))

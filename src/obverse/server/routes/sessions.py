@@ -57,7 +57,7 @@ async def begin(request: Request, project: str) -> Response:
 @guarded.post("/logout", responses={200: {"model": shapes.Done}}, response_class=Response)
 async def logout(request: Request, project: str) -> Response:
     """Take the cookie back. It stays valid for whoever copied it until it ends or the account changes."""
-    caller_of(request)
+    service_of(request).desk.count(caller_of(request))
     reply = json_reply(DONE)
     reply.delete_cookie(COOKIE, path=_path(project), secure=service_of(request).secure, httponly=True, samesite=SAME_SITE)
     return reply

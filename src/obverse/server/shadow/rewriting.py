@@ -112,7 +112,7 @@ def _called(node: exp.Anonymous, asking: Asking, declared: Declared) -> exp.Expr
         case "current_setting":
             return string(asking.settings[text.lower()]) if text.lower() in asking.settings else exp.null()
         case "set_config":
-            return arguments[1] if len(arguments) > 1 else exp.null()
+            return _set(arguments)
         case "version":
             return string(SERVER)
         case "current_database":
@@ -132,6 +132,16 @@ def _called(node: exp.Anonymous, asking: Asking, declared: Declared) -> exp.Expr
         case _ if name.startswith("_pg_"):
             return exp.cast(exp.null(), "int")
     return node
+
+
+def _set(arguments: Sequence[exp.Expression]) -> exp.Expression:
+    """A setting that changes nothing here is taken for set. One that prices questions is refused: it would not be."""
+    if len(arguments) < 2:
+        return exp.null()
+    named = isinstance(arguments[0], exp.Literal | exp.Null)
+    if not named or arguments[0].name.lower().startswith("obverse."):
+        raise Refused("catalogue_function", "set_config() prices no question.", fix="SET obverse.epsilon = 0.1.")
+    return arguments[1]
 
 
 def _formatted(text: str, arguments: Sequence[exp.Expression]) -> exp.Expression:

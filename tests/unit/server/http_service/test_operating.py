@@ -136,6 +136,8 @@ UNREAD: dict[str, Callable[[Running], Any]] = {
     "no project": lambda service: service.get("/v1/nowhere/tables", "ana"),
     "who one is": lambda service: service.get("/v1/hospital/session", "ana"),
     "a session": lambda service: service.post("/v1/hospital/session", "ana"),
+    "leaving": lambda service: service.post("/v1/hospital/logout", "ana"),
+    "counts": lambda service: service.get("/metrics", "ana"),
 }
 
 

@@ -434,6 +434,15 @@ def test_a_connection_ends_with_the_token_that_it_began_with(wired: Wired, act: 
         assert client.rows("SELECT 1") == [["1"]]
 
 
+def test_who_is_suspended_reads_no_catalogue_on_a_connection_that_is_open(wired: Wired) -> None:
+    wired.tokens["out"] = accounts.issue(wired.project, "out", "reviewer").token
+    with wired.login("out") as client:
+        assert client.rows("SELECT relname FROM pg_class LIMIT 1")
+        accounts.suspend(wired.project, "out", "test")
+        assert client.error("SELECT relname FROM pg_class LIMIT 1")["R"] == "account_suspended"
+        assert client.closed()
+
+
 def test_somebody_suspended_is_told_so_after_the_password(wired: Wired) -> None:
     token = accounts.issue(wired.project, "sus", "reviewer").token
     accounts.suspend(wired.project, "sus", "test")

@@ -49,6 +49,14 @@ def test_what_tools_ask_on_connecting_is_answered(tool: str, name: str, text: st
     assert all(len(row) == len(names) for row in rows)
 
 
+@pytest.mark.parametrize("name", ["'obverse.epsilon'", "'Obverse.Epsilon'", "'obverse.' || 'epsilon'"])
+def test_a_price_is_not_said_to_be_set_by_a_function_that_sets_none(name: str, ask: Ask) -> None:
+    with pytest.raises(Refused) as refused:
+        ask(f"SELECT set_config({name}, '0.01', false)")
+    assert refused.value.code == "catalogue_function"
+    assert ask("SELECT set_config('search_path', '', false)")[1] == [("",)]
+
+
 def test_tools_find_the_declared_tables_and_columns(ask: Ask) -> None:
     names, rows = ask(TOOLS["Metabase"]["tables"])
     assert names == ["schema", "name", "type", "description", "estimated_row_count"]
