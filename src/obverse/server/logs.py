@@ -15,6 +15,7 @@ from obverse.server.trace import Trace
 
 Write = Callable[[bytes], object]
 FRAMES = 8
+OWN = "obverse."
 
 
 def to_stderr(line: bytes) -> None:
@@ -48,7 +49,10 @@ class Log:
 
 
 class Redacted(logging.Handler):
-    """For what libraries log: their fixed words and the class of an error, never what was put into them."""
+    """For what libraries log: their fixed words and the class of an error, never what was put into them.
+
+    Our own put in codes, places of files and of code, and queries of the catalogue without literals: they are told whole.
+    """
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.WARNING)
@@ -57,8 +61,9 @@ class Redacted(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
         told = {} if error is None else {"error": type(error).__name__, "at": places(error)}
-        words = record.msg if isinstance(record.msg, str) and record.args else record.name
-        self._log.line("library", name=record.name, level=record.levelname, words=words, **told)
+        fixed = record.msg if isinstance(record.msg, str) and record.args else record.name
+        event, words = ("server", record.getMessage()) if record.name.startswith(OWN) else ("library", fixed)
+        self._log.line(event, name=record.name, level=record.levelname, words=words, **told)
 
 
 def places(error: BaseException) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import logging
-import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 from obverse.core.errors import Refused
 from obverse.server.pgwire import values as v
 from obverse.server.pgwire.replies import Field
+from obverse.server.pgwire.scan import words
 from obverse.server.shadow.asking import Asking, Declared
 from obverse.server.shadow.functions import macros
 from obverse.server.shadow.information import statements as information
@@ -36,7 +36,8 @@ READERS: Mapping[int, Callable[[Any], Any]] = {
     v.NUMERIC: lambda told: Decimal(str(told)),
     v.TEXT: lambda told: told if isinstance(told, str) else str(told),
 }
-LITERAL = re.compile(r"'(?:[^']|'')*'|\b\d+\b")
+NAMED = ("word", "sign")  # what is told of a query to operators: strings, numbers and quoted names are not
+TOLD_MAX = 500
 log = logging.getLogger("obverse.pgwire.catalogue")
 
 
@@ -104,13 +105,22 @@ class Shadow:
             found = self._keeper.ask(rewritten(tree, asking, self._declared), describe=describe)
         except (RecursionError, ValueError):
             found = {"error": "unreadable"}
+        except Refused as refused:
+            _note(refused.code, text)
+            raise
         if "error" in found:
-            log.warning("catalogue query not answered (%s): %s", found["error"], LITERAL.sub("?", text)[:2000])
+            _note(found["error"], text)
             if found["error"] == "too_large":
                 raise Refused("too_complex", "this question about the catalogue gives too many rows.", fix="add LIMIT.")
             raise unanswered("tools may ask what the catalogue does not have.")
         fields = tuple(Field(str(name), _oid(str(kind))) for name, kind in found["columns"])
         return fields, [_typed(row, fields) for row in found["rows"]]
+
+
+def _note(kind: str, text: str) -> None:
+    """For operators: what tools ask and the catalogue does not have, without any literal."""
+    told = " ".join(word.text if word.kind in NAMED else "?" for word in words(text))
+    log.warning("catalogue query not answered (%s): %s", kind, told[:TOLD_MAX])
 
 
 def _statements(

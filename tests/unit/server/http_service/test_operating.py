@@ -190,3 +190,12 @@ def test_what_libraries_log_is_kept_without_what_was_put_into_it() -> None:
     assert (first["words"], first["error"], second["words"]) == ("task %s failed", "ValueError", "asyncio")
     assert first["at"][-1].startswith("test_operating.py:")
     assert b"xyzzy" not in b"".join(lines)
+
+
+def test_what_the_service_itself_logs_says_what_is_wrong_and_where() -> None:
+    lines: list[bytes] = []
+    logger = logging.Logger("obverse.server")
+    logger.addHandler(Redacted(Log(lines.append)))
+    logger.error("unavailable: %s %s", "bad_toml", "obverse.toml:7")
+    told = json.loads(lines[0])
+    assert (told["event"], told["words"]) == ("server", "unavailable: bad_toml obverse.toml:7")

@@ -57,6 +57,23 @@ def test_a_price_is_not_said_to_be_set_by_a_function_that_sets_none(name: str, a
     assert ask("SELECT set_config('search_path', '', false)")[1] == [("",)]
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("SELECT pg_wonder('eve', 1977), relname FROM pg_class", "pg_wonder ( ? , ? ) , relname FROM pg_class"),
+        ("SELECT 'eve'::int, E'e\\'ve', $$eve$$, 19.77e1 /* eve */ AS \"eve\"", "SELECT ? : : int , ? , ? , ? AS ?"),
+    ],
+)
+def test_what_is_not_answered_is_logged_without_literals(
+    text: str, told: str, ask: Ask, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(Refused):
+        ask(text)
+    assert told in caplog.text
+    assert "eve" not in caplog.text
+    assert "77" not in caplog.messages[-1]
+
+
 def test_tools_find_the_declared_tables_and_columns(ask: Ask) -> None:
     names, rows = ask(TOOLS["Metabase"]["tables"])
     assert names == ["schema", "name", "type", "description", "estimated_row_count"]
