@@ -95,9 +95,11 @@ def _check(folders: tuple[Path, ...], settings: Settings, as_json: bool) -> None
         found.append(("", checking.Line("TLS", words)))
     except ObverseError as error:
         found.append(("", checking.Line("TLS", f"[{error.code}] {error.message}", False)))
+    names: list[str] = []
     for folder in folders:
         try:
-            with opened([folder]) as hosts:
+            with opened([folder], names) as hosts:
+                names.append(hosts[0].name)
                 found += [(hosts[0].name, line) for line in checking.project(hosts[0])]
         except ObverseError as error:
             wrong = error.__cause__ if isinstance(error.__cause__, ObverseError) else error  # what strangers are not told

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import importlib
 import importlib.util
-import ipaddress
 import logging
 import signal
 import socket
@@ -22,6 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from obverse.core.errors import Refused
 from obverse.server import pages
+from obverse.server.addresses import check_proxies, loopback
 from obverse.server.app import create_app
 from obverse.server.desk import Desk
 from obverse.server.host import Host
@@ -161,15 +161,9 @@ def checked(settings: Settings) -> Settings:
             why="tokens and answers would go over the network in the clear.",
             fix="Give --tls-cert and --tls-key; or --behind-proxy ADDRESS, where a proxy there speaks TLS.",
         )
+    check_proxies(settings.proxies)
     tls_context(settings)
     return settings
-
-
-def loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext | None:
@@ -185,14 +179,14 @@ def tls_context(settings: Settings) -> ssl.SSLContext | None:
 
 
 @contextmanager
-def opened(projects: Sequence[Path]) -> Iterator[list[Host]]:
-    """All projects, each under a name of its own."""
+def opened(projects: Sequence[Path], taken: Sequence[str] = ()) -> Iterator[list[Host]]:
+    """All projects, each under a name of its own, that is none of those `taken`."""
     hosts: list[Host] = []
     try:
         for path in projects:
             hosts.append(Host(path))
             name = hosts[-1].name
-            if name in [host.name for host in hosts[:-1]]:
+            if name in (*taken, *(host.name for host in hosts[:-1])):
                 raise Refused("project_twice", f"two projects are called {name!r}.", fix="Give one another [project] name.")
             if "/" in name:
                 raise Refused("bad_name", f"{name!r} cannot be part of an address.", fix="Leave out the slash.")

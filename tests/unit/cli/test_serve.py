@@ -34,6 +34,11 @@ def test_a_check_tells_all_that_a_service_stands_on(obverse: Obverse, folder: Pa
     assert "leaves after" in time
 
 
+def test_a_check_finds_two_projects_of_one_name(obverse: Obverse, folder: Path) -> None:
+    found = obverse("serve", str(folder), str(folder), "--check")
+    assert (found.exit_code, "project_twice" in found.stdout) == (3, True)
+
+
 def test_a_check_charges_nothing(obverse: Obverse, folder: Path) -> None:
     obverse("serve", str(folder), "--check")
     assert json.loads(obverse("budget", "-p", str(folder), "--json").stdout)["lines"][0]["spent"] == "0"

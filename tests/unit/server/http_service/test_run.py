@@ -26,10 +26,11 @@ import pytest
 import obverse
 from obverse.core.errors import Refused
 from obverse.server import run
+from obverse.server.addresses import loopback
 from obverse.server.desk import Desk
 from obverse.server.metrics import Metrics
 from obverse.server.notes import Notes
-from obverse.server.run import Settings, checked, loopback, opened
+from obverse.server.run import Settings, checked, opened
 from obverse.session import accounts
 from tests.http_services import listening, write_project
 
@@ -128,6 +129,15 @@ def test_nobody_else_can_reach_a_service_without_tls() -> None:
         checked(Settings(host=host, proxies="10.0.0.5"))
     for host in ("127.0.0.1", "127.8.8.8", "::1", "localhost"):
         checked(Settings(host=host))
+
+
+@pytest.mark.parametrize("told", ["*", "0.0.0.0/0", "::/0", "proxy.internal", "10.0.0.5, *", "10.0.0.5/8", " "])
+def test_a_proxy_is_known_by_its_address_and_is_not_everybody(told: str) -> None:
+    """Whoever is believed chooses the address that his guesses are counted by."""
+    with pytest.raises(Refused) as refused:
+        checked(Settings(host="0.0.0.0", proxies=told))
+    assert refused.value.code == "bad_proxy"
+    checked(Settings(host="0.0.0.0", proxies="10.0.0.5, 10.1.0.0/28,fd00::5"))
 
 
 @pytest.mark.parametrize(
