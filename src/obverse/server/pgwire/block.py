@@ -20,6 +20,10 @@ class Block:
     before: Settings | None = None  # settings at the begin of the block
     local: dict[str, str | None] = field(default_factory=dict)  # what SET LOCAL hides until the end of the block
     savepoints: list[tuple[str, Settings]] = field(default_factory=list)
+    rested: Settings = field(init=False)  # settings when everything was answered: a message that fails leaves them
+
+    def __post_init__(self) -> None:
+        self.rested = self.settings
 
     def check(self, statement: Statement) -> None:
         """In a block that failed nothing is done but ending it."""
@@ -33,6 +37,13 @@ class Block:
     def fail(self) -> None:
         if self.status == "T":
             self.status = "E"
+        elif self.status == "I":
+            self.settings, self.local = self.rested, {}
+
+    def rest(self) -> None:
+        """Everything was answered. Outside of a block a message is a block of its own, which ends here."""
+        if self.status == "I":
+            self._end_local()
 
     def done(self, statement: Statement) -> tuple[str, str]:
         """Do what a statement says about blocks: its tag, and a warning or nothing."""
@@ -63,8 +74,12 @@ class Block:
 
     def set_local(self, name: str) -> None:
         """Remember what a name was before it was set for the block alone."""
-        if self.status == "T":
-            self.local.setdefault(name.lower(), self.settings.now.get(name.lower()))
+        self.local.setdefault(name.lower(), self.settings.now.get(name.lower()))
+
+    def _end_local(self) -> None:
+        for name, value in self.local.items():
+            self.settings = self.settings.with_value(name, value)
+        self.local, self.rested = {}, self.settings
 
     def _ended(self, statement: Statement) -> tuple[str, str]:
         if self.status == "I":
@@ -72,10 +87,9 @@ class Block:
         failed = self.status == "E" or statement.kind is Kind.ROLLBACK
         if failed and self.before is not None:
             self.settings = self.before
-        elif not failed:
-            for name, value in self.local.items():
-                self.settings = self.settings.with_value(name, value)
-        self.status, self.before, self.savepoints, self.local = "I", None, [], {}
+            self.local = {}
+        self._end_local()
+        self.status, self.before, self.savepoints = "I", None, []
         if any(word.upper == "CHAIN" for word in statement.words) and not any(word.upper == "NO" for word in statement.words):
             self.status, self.before = "T", self.settings
         return ("ROLLBACK" if failed else "COMMIT"), ""

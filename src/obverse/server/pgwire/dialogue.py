@@ -93,6 +93,7 @@ class Dialogue:
 
     async def _ready(self) -> None:
         """Everything was answered."""
+        self._block.rest()
         self._frames.put(replies.ready(self._block.status))
         await self._frames.flush()
         self._between = True

@@ -173,9 +173,10 @@ class Runner:
             case Kind.SET:
                 name, value, local = assignment(words)
                 if name:
+                    now = before.with_value(name, value)
                     if local:
                         self.block.set_local(name)
-                    self.block.settings = before.with_value(name, value)
+                    self.block.settings = now
             case Kind.RESET:
                 name = setting_name(words[1:])
                 self.block.settings = before.reset() if name == "all" else before.with_value(name, None)

@@ -172,6 +172,26 @@ def test_intervals_are_columns_and_cost_nothing_more(wired: Wired, ana: Raw) -> 
     assert ana.error("SELECT COUNT(*) AS n FROM people WHERE obverse_low(n) > 1")["C"] == "42883"
 
 
+def test_a_price_that_is_set_for_a_message_alone_or_by_one_that_fails_is_not_kept(ana: Raw) -> None:
+    """As PostgreSQL does: else the next question would cost what nobody meant it to."""
+    shown = "SHOW obverse.epsilon"
+    ana.query("SET LOCAL obverse.epsilon = 7")
+    assert ana.rows(shown) == [[""]]
+    assert ana.rows(f"SET LOCAL obverse.epsilon = 7; {shown}") == [["7"]]
+    assert ana.rows(shown) == [[""]]
+    ana.error("SET obverse.epsilon = 7; SELECT * FROM people")
+    assert ana.rows(shown) == [[""]]
+    ana.send(parse("SET LOCAL obverse.epsilon = 7") + bind() + execute() + SYNC)
+    ana.until()
+    assert ana.rows(shown) == [[""]]
+    ana.send(parse("SET obverse.epsilon = 7") + bind() + execute() + execute("nowhere") + SYNC)
+    assert "E" in kinds(ana.until())
+    assert ana.rows(shown) == [[""]]
+    ana.query("BEGIN; SET obverse.epsilon = 0.3; COMMIT")
+    ana.error("SET obverse.epsilon = 7; SELECT * FROM people")
+    assert ana.rows(shown) == [["0.3"]]
+
+
 def test_what_fails_after_an_answer_does_not_say_that_it_was_free(wired: Wired, ana: Raw) -> None:
     before = wired.charges()
     formats = frame(b"B", texts("", "") + struct.pack("!HHHHH", 0, 0, 2, 0, 0))  # two, and there is one column
