@@ -140,8 +140,9 @@ def _stores() -> list[str]:
         f"migrations, "
         f"{SHAPE.format} now. `body` is the record, `hash` its hash. `answer` holds what was sent, under the number of "
         f"its debit. "
-        f"`note` begins with {acts.SALT_BYTES} random bytes; a record names only its SHA-256, so that nobody can try out "
-        "what was asked."
+        f"`note` begins with {acts.SALT_BYTES} random bytes; a record names only its SHA-256, which nobody can try out. "
+        "`plan` and `question` are hashes of the plan, the declarations and where the rows lie: whoever knows all of these can "
+        "check a guess of what was asked."
     )
     postgres = (
         f"**PostgreSQL**, shared by several servers: a schema `obverse` of {len(MIGRATIONS)} migrations, "

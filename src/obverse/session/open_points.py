@@ -18,6 +18,8 @@ NOT_PROMISED = (
     "Time, of a service, beyond the tick.",
     "Answers while their tick is waited for.",
     "That a question was killed",
+    "What was asked, from those who have the chain.",
+    "That a project cannot be opened at the moment",
     "A malicious curator",
     "The registry and the ledger deleted together",
     "Whoever reads Obverse's folder whole",
