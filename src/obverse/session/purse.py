@@ -9,7 +9,7 @@ from typing import NoReturn
 from obverse.accounting import budget as budgets
 from obverse.accounting.directed import digits_down
 from obverse.catalog.model import Analyst, Budget, Catalog
-from obverse.core.errors import Refused
+from obverse.core.errors import LedgerError, Refused
 from obverse.core.ledger import Cap, Caps, Ledger, Partitions, Spent
 from obverse.core.loss import Loss
 from obverse.core.numbers import plain
@@ -40,6 +40,14 @@ class Purse:
         share = float(left.amount / cap.amount) if cap.amount else 0.0
         epsilon = plain(digits_down(left.amount, 6)) if self.catalog.accounting == "pure" else None
         return Remaining(share, epsilon, min(known) if known else None)
+
+    def after(self, loss: Loss, partitions: Partitions | None = None) -> Remaining:
+        """What is left once the loss was charged: a ledger that cannot tell it any more says that it was."""
+        try:
+            return self.remaining(loss, partitions)
+        except LedgerError as error:
+            error.charged = True
+            raise
 
     def priced(
         self, costed_loss: Loss, epsilon: Fraction, delta: Fraction, partitions: Partitions | None = None

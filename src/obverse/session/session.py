@@ -133,7 +133,7 @@ class Session:
         planned, loss = prepared.planned, prepared.planned.loss
         sealed: list[tuple[Answer, bytes]] = []
         stored, again = self._charged((self._sealing().asked(planned, sealed),), self._debit((planned,), loss, key))
-        remaining = self.purse.remaining(loss, planned.partitions)
+        remaining = (self.purse.remaining if again else self.purse.after)(loss, planned.partitions)
         if sealed and sealed[0][1] is stored:  # the very bytes that were just written: no need to read them
             return replace(sealed[0][0], remaining=remaining)
         answer = Answer.from_bytes(stored, remaining)
@@ -160,7 +160,7 @@ class Session:
         loss = self.batch_loss(planned, checked_delta(delta) if delta is not None else self.catalog.delta)
         asked, debit = tuple(self._sealing(loss).asked(p) for p in planned), self._debit(tuple(planned), loss, key, "batch")
         stored, again = self._charged(asked, debit, join=lambda parts: b"[" + b",".join(parts) + b"]")
-        remaining = self.purse.remaining(loss, parts_of(planned))
+        remaining = (self.purse.remaining if again else self.purse.after)(loss, parts_of(planned))
         answers = [Answer.from_bytes(json.dumps(part).encode(), remaining) for part in json.loads(stored)]
         return [a.from_store() for a in answers] if again else answers
 

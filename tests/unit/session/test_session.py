@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import obverse
-from obverse.core.errors import BudgetExceeded, Refused
+from obverse.core.errors import BudgetExceeded, LedgerError, Refused
 from obverse.testing import synthetic
 from obverse.testing.spies import diff, spy_on, state
 
@@ -114,6 +114,29 @@ def test_a_batch_that_does_not_fit_answers_none_of_it(session: obverse.Session) 
     with pytest.raises(BudgetExceeded):
         session.ask_all([COUNT, "SELECT SUM(age) FROM people"], epsilon=0.6, delta=0)
     assert log.count("run") == 0
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_ledger_that_fails_after_the_answer_was_stored_says_that_it_was_charged(
+    session: obverse.Session, monkeypatch: pytest.MonkeyPatch, batch: bool
+) -> None:
+    settle = type(session.ledger).settle
+
+    def gone(*_: object, **__: object) -> None:
+        raise LedgerError("ledger_busy", "somebody else writes to it")
+
+    def settled(ledger: object, *told: object) -> None:
+        settle(ledger, *told)  # type: ignore[arg-type]
+        monkeypatch.setattr(type(session.ledger), "spent", gone)
+
+    def asked() -> object:
+        return session.ask_all([COUNT]) if batch else session.ask(COUNT)
+
+    monkeypatch.setattr(type(session.ledger), "settle", settled)
+    for charged in (True, False):  # the second time it is stored, and costs nothing
+        with pytest.raises(LedgerError) as failed:
+            asked()
+        assert failed.value.charged is charged
 
 
 def test_a_question_to_a_closed_session_is_refused_and_charges_nothing(folder: Path) -> None:
