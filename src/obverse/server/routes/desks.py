@@ -15,7 +15,7 @@ from obverse.ledger.codec import fraction_of
 from obverse.plan.answer import Answer, Remaining
 from obverse.server.callers import GuardedRoute, caller_of
 from obverse.server.desk import Caller
-from obverse.server.host import Clerk
+from obverse.server.host import Clerk, Host
 from obverse.server.refusals import only_for_the_operator
 from obverse.server.routes import desk_shapes
 from obverse.server.routes.replies import json_reply
@@ -36,7 +36,7 @@ async def rehearse(request: Request, project: str, body: desk_shapes.Rehearsal) 
     caller, desk = caller_of(request), service_of(request).desk
     path = desk.host(project).path
 
-    def run(clerk: Clerk) -> Answer:
+    def run(host: Host) -> Answer:
         with only_for_the_operator():
             return rehearsed(
                 path, body.sql, epsilon=body.epsilon, delta=body.delta, within=body.within, confidence=body.confidence,
@@ -44,8 +44,9 @@ async def rehearse(request: Request, project: str, body: desk_shapes.Rehearsal) 
                 bounds=SMALL,
             )  # fmt: skip
 
+    await _act(request, ("analyst", "curator"), "rehearse", lambda clerk: None)  # counted before it waits for its turn
     async with service_of(request).rehearsing:
-        answer = await desk.act(caller, ("analyst", "curator"), "rehearse", run)
+        answer = await desk.work(project, run)
     return json_reply(replace(answer, remaining=Remaining(1.0, None, None)).as_json())
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from obverse.catalog.load import load
 from obverse.local.spec import read_spec
 from obverse.plan.learned import Histogram, Learned
+from obverse.server.buckets import Buckets
 from obverse.session import accounts
 from obverse.session.learning import keep
 from obverse.session.rehearsal import rehearse
@@ -65,6 +68,28 @@ def test_a_rehearsal_is_kept_small(service: Running, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("obverse.server.routes.desks.rehearsed", small)
     assert service.post(f"{AT}/rehearse", "ana", {"sql": COUNT}).status_code == 200
     assert set(told["bounds"]) == {"memory_limit", "threads", "limit_s"}  # type: ignore[call-overload]
+
+
+def test_rehearsals_that_wait_are_counted(service: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One runs at a time: else one analyst could have hundreds wait, and nobody else's turn would come."""
+    go = threading.Event()
+
+    def slow(*args: object, **more: object) -> object:
+        assert go.wait(60)
+        return rehearse(*args, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("obverse.server.routes.desks.rehearsed", slow)
+    monkeypatch.setitem(service.desk._buckets, "hospital", Buckets(12, clock=lambda: 0.0))  # three at once
+    with ThreadPoolExecutor(5) as pool:
+        sent = [pool.submit(service.post, f"{AT}/rehearse", "ana", {"sql": COUNT}) for _ in range(5)]
+        try:
+            done = as_completed(sent, 30)
+            first = [next(done).result().status_code for _ in range(2)]
+        finally:
+            go.set()
+        statuses = sorted(one.result().status_code for one in sent)
+    assert first == [429, 429], "while none of the others is done"
+    assert statuses == [200] * 3 + [429] * 2
 
 
 def test_a_rehearsal_opens_no_private_file(service: Running) -> None:
