@@ -430,7 +430,16 @@ def test_what_is_wrong_is_refused_before_anything_is_written(files: Clinic, code
         (rights.suppress, ("bob", "BOB's own wish"), "reason_names_person"),
         (rights.suppress, ("o'k", "letter of o'k"), "reason_names_person"),
         (rights.suppress, ("Ann Lee", "ann lee, on the phone"), "reason_names_person"),
+        (rights.suppress, ("Jos\u00e9", "letter of Jose\u0301"), "reason_names_person"),
+        (rights.suppress, (" bob ", "letter of bob"), "reason_names_person"),
+        (rights.suppress, ("bob", "letter_bob.pdf"), "reason_names_person"),
+        (rights.suppress, ("bob", "objection \ud800"), "no_reason"),
         (rights.suppress, ("", "x"), "bad_person"),
+        (rights.suppress, ("half \ud800", "x"), "bad_person"),
+        (rights.suppress, (None, "x"), "bad_person"),
+        (rights.suppress, (1.5, "x"), "bad_person"),
+        (rights.correct, ("bob", "people", {"sex": "\udfff"}, "x"), "bad_parameter"),
+        (rights.correct, ("bob", "people", {"age": "[" * 100_000}, "x"), "bad_parameter"),
         (rights.lift, ("0" * 32, "x"), "no_such_right"),
         (rights.correct, ("bob", "peple", {"age": 1}, "x"), "unknown_table"),
         (rights.correct, ("bob", "people", {"agee": 1}, "x"), "unknown_column"),
@@ -443,6 +452,8 @@ def test_what_is_wrong_is_refused_before_anything_is_written(files: Clinic, code
     for act, args, expected in refused:
         assert code(files.act, act, *args) == expected
     assert len(files.records()) == before
+    with rights.kept(files.folder) as keeper:
+        assert keeper.contents() == {}
     files.act(rights.suppress, "bob", "objection; a bobsleigh")
     assert code(files.act, rights.erase, "bob", "objection") == "already_left_out"
 
