@@ -21,7 +21,7 @@ from obverse.session import rights
 from obverse.session.access import export
 from obverse.session.carrying import keep, restore
 from obverse.session.curator import publish_data, verify_ledger
-from obverse.session.custody import collapsed
+from obverse.session.custody import collapsed, counted
 from obverse.session.opening import load_project, open_ledger
 from obverse.session.processing import markdown, record_of
 from obverse.session.session import Session
@@ -352,6 +352,9 @@ def test_a_table_past_its_last_day_refuses(
         session.explain("SELECT COUNT(*) FROM visits")
     monkeypatch.setattr("obverse.session.custody.today", lambda: dt.date(3000, 1, 1))
     assert code(collapsed, files.folder, "payroll", ["pay"], what="anonymize", reason="x") == "retention_over"
+    with obverse.open(files.folder) as session:
+        told = {"what": "publish report", "reason": "x"}
+        assert code(counted, session, "payroll", ["pay"], "SELECT COUNT(*) AS m FROM payroll", **told) == "retention_over"
     assert export(files.folder, "ann", "access request").tables[3]["rows"]  # what is there, its person may see
 
 
@@ -364,6 +367,16 @@ def test_a_table_past_its_last_day_leads_to_nobody_either(
     with obverse.open(files.folder) as session:
         assert code(session.ask, "SELECT COUNT(*) FROM labs") == "retention_over"  # whose units are found in visits
         assert session.ledger.spent().amount == 0
+
+
+def test_a_table_that_is_kept_for_a_purpose_leads_to_nobody_for_another(files: Clinic, code: Callable[..., str]) -> None:
+    file, table = files.folder / "obverse.toml", "[tables.visits.columns]"
+    file.write_text(file.read_text().replace(table, f'purposes = ["quality"]\n{table}'))
+    with obverse.open(files.folder) as session:
+        assert code(session.ask, "SELECT COUNT(*) FROM labs") == "purpose_not_allowed"  # whose units are found in visits
+        assert session.ledger.spent().amount == 0
+    with obverse.open(files.folder, purpose="quality") as session:
+        assert session.ask("SELECT COUNT(*) FROM labs", epsilon=1).price.epsilon == "1"
 
 
 def test_the_record_of_processing_has_every_debit_and_nobodys_name(files: Clinic) -> None:
