@@ -177,8 +177,9 @@ def reason_for(reason: str, person: Value) -> str:
     said = fitted(Type.TEXT, reason.strip())
     if not isinstance(said, str) or not said:
         raise Refused("no_reason", "why is this done?", fix='Say it: --reason "consent withdrawn by letter of 3 May".')
-    named = _folded(str(person))
-    if named and re.search(rf"(?<![^\W_]){re.escape(named)}(?![^\W_])", _folded(said)):
+    named, read = _folded(str(person)), _folded(said)
+    numbers = {re.sub(r"\D", "", one).lstrip("0") for one in re.findall(r"[0-9][0-9.,'\u2019 _]*", read)}
+    if (named and re.search(rf"(?<![^\W_]){re.escape(named)}(?![^\W_])", read)) or named.lstrip("-0") in numbers - {""}:
         why = "the ledger keeps a keyed hash of the person, and its records are never changed."
         raise Refused("reason_names_person", "the reason names the person.", why=why, fix="Leave their key out of it.")
     return said

@@ -94,11 +94,16 @@ class Clinic:
     folder: Path
     change: Callable[[str, str], None]  # a table, and what is to be true of the rows that go
 
-    def exact(self, *questions: str) -> list[Any]:
-        """Answers without noise, under whatever is in force."""
+    def exact(self, *questions: str, meanwhile: Callable[[], object] = lambda: None) -> list[Any]:
+        """Answers without noise, under whatever is in force. `meanwhile`: what happens right before each debit."""
         loaded = load_project(self.folder)
         home, opened = open_ledger(loaded)
-        door = open_door(loaded.catalog, lambda planned: planned)
+        noiseless = open_door(loaded.catalog, lambda planned: planned)
+
+        def door(*asked: Any, **more: Any) -> Any:
+            meanwhile()
+            return noiseless(*asked, **more)
+
         with Session(
             loaded, opened.ledger, purpose="quality", dataset=opened.dataset.id, door=door,
             overlay=lambda: overlay_now(opened, loaded.catalog),
@@ -200,6 +205,11 @@ def test_a_suppressed_person_moves_no_later_answer_and_comes_back_when_it_is_lif
     clinic.act(rights.lift, done.right, "the rows are deleted")
     assert clinic.exact() == without
     verify_ledger(clinic.folder)
+
+
+def test_a_question_that_is_charged_after_the_act_leaves_the_person_out_however_early_it_was_read(files: Clinic) -> None:
+    acts = iter([lambda: files.act(rights.suppress, "bob", "objection")])
+    assert files.exact(QUESTIONS[1], meanwhile=lambda: next(acts)()) == [((3, 70.5),)]
 
 
 def test_the_ledger_knows_a_person_by_a_keyed_hash_alone(clinic: Clinic) -> None:
@@ -446,6 +456,8 @@ def test_what_is_wrong_is_refused_before_anything_is_written(files: Clinic, code
         (rights.suppress, ("Jos\u00e9", "letter of Jose\u0301"), "reason_names_person"),
         (rights.suppress, (" bob ", "letter of bob"), "reason_names_person"),
         (rights.suppress, ("bob", "letter_bob.pdf"), "reason_names_person"),
+        (rights.suppress, ("4711", "letter no. 4,711"), "reason_names_person"),
+        (rights.suppress, ("-4711", "letter 04711 of 3 May"), "reason_names_person"),
         (rights.suppress, ("bob", "objection \ud800"), "no_reason"),
         (rights.suppress, ("", "x"), "bad_person"),
         (rights.suppress, ("half \ud800", "x"), "bad_person"),
