@@ -212,7 +212,10 @@ def _values(pairs: tuple[str, ...], form: str) -> dict[str, object]:
 
 
 def _person(text: str) -> str:
-    return sys.stdin.readline().rstrip("\r\n") if text == "-" else text
+    """As the arguments of a command are read, whatever bytes they are: what is no key is refused as one."""
+    if text != "-":
+        return text
+    return sys.stdin.buffer.readline().decode("utf-8", "surrogateescape").rstrip("\r\n")
 
 
 def _print(done: Done, as_json: bool) -> None:

@@ -35,7 +35,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(project: Path, *words: str, input: str | None = None) -> Result:
+def run(project: Path, *words: str, input: str | bytes | None = None) -> Result:
     return CliRunner().invoke(cli, ["rights", *words, "-p", str(project)], input=input)
 
 
@@ -45,6 +45,7 @@ def test_every_act_says_what_it_did_and_what_it_cannot_undo(project: Path) -> No
     assert "In force from data version" in said.stdout
     assert "stays published" in " ".join(said.stdout.split())
     assert "4711" not in said.stdout
+    assert "bad_person" in run(project, "suppress", "-", "--reason", "objection", input=b"\xff\n").stderr
     erased = json.loads(run(project, "erase", "4712", "--reason", "withdrawn", "--later", "--json").stdout)
     assert erased["data_version"] is None
     corrected = run(project, "correct", "4712", "people", "--set", "age=41", "--where", "age=40", "--reason", "wrong")

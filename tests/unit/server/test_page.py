@@ -383,6 +383,22 @@ def test_a_respondent_consents_first_and_the_browsers_report_passes_the_collecto
     quiet(tab)
 
 
+def test_a_respondent_who_uses_keys_alone_is_led_from_step_to_step(page: Page) -> None:
+    """What is pressed goes away; whoever hears the page would be back at its beginning."""
+    tab = page.tab(page.survey_link())
+    tab.sees("Do you want to take part?")
+    steps = [
+        ("I decline", "Consent"), ("I changed my mind", "Do you want to take part?"), ("I agree", "Your answer"),
+        ("Flip the coin and send", "What is sent"), ("Withdraw my consent", "Consent"),
+    ]  # fmt: skip
+    for pressed, there in steps:
+        if pressed.startswith("Flip"):
+            tab.click("no", "label")
+        tab.click(pressed, "button")
+        tab.wait(f"document.activeElement.tagName === 'H2' && document.activeElement.innerText === {json.dumps(there)}")
+    quiet(tab)
+
+
 def test_a_report_that_cannot_be_delivered_is_sent_again_and_no_coin_is_flipped_anew(page: Page) -> None:
     tab = page.tab(page.survey_link())
     tab.click("I agree")
