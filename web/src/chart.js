@@ -5,6 +5,8 @@ import { areaY, axisX, axisY, barX, dot, gridX, gridY, line, plot, ruleX, tickX,
 const font = { fontSize: "13px", background: "transparent", color: "currentColor", overflow: "visible", fontFamily: "inherit" };
 const common = (width) => ({ width, className: "chart", style: font });
 const SHOWN = 40;
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+const short = (n) => compact.format(n); // 10K, 0.05
 
 /** Bars of one value for each key, and over each the interval that noise may have moved it from. */
 export function bars({ rows, value, width, label }) {
@@ -26,7 +28,7 @@ export function bars({ rows, value, width, label }) {
     ariaLabel: `${value} for each group, with noise intervals`,
     marks: [
       gridX({ strokeOpacity: 0.15 }),
-      axisX({ ticks: narrow ? 3 : 6, labelOffset: 40 }),
+      axisX({ ticks: narrow ? 3 : 6, tickFormat: short, labelOffset: 40 }),
       axisY({ tickSize: 0 }),
       barX(some, { x: "value", y: "key", fill: "var(--bar)", insetTop: 4, insetBottom: 4 }),
       ruleY(some.filter((row) => row.low !== null), { y: "key", x1: "low", x2: "high", stroke: "var(--ink)", strokeWidth: 2 }),
@@ -64,8 +66,8 @@ export function curves({ points, series, width, x, y, mark }) {
     marginLeft: 70,
     marginBottom: 44,
     marginRight: 24,
-    x: { type: "log", label: x, grid: true, tickFormat: (n) => String(Number(n.toPrecision(3))), ticks: width < 480 ? 3 : 6 },
-    y: { type: "log", label: y, grid: true, tickFormat: "~s", ticks: 6 },
+    x: { type: "log", label: x, grid: true, tickFormat: short, ticks: width < 480 ? 3 : 6 },
+    y: { type: "log", label: y, grid: true, tickFormat: short, ticks: 6 },
     ariaLabel: `${y} against ${x}`,
     marks: [
       gridY({ strokeOpacity: 0.1 }),

@@ -88,11 +88,16 @@ export function Heading({ children, lead }) {
   );
 }
 
-export function Section({ title, id, children, aside }) {
+/** `focused`: it comes in place of what somebody has just pressed, and takes the focus that would be lost with it. */
+export function Section({ title, id, children, aside, focused = false }) {
+  const here = useRef(null);
+  useLayoutEffect(() => {
+    if (focused) here.current.focus();
+  }, []);
   const named = id ?? `s-${title.toLowerCase().replaceAll(/[^a-z]+/g, "-")}`;
   return (
     <section class="card" aria-labelledby={named}>
-      <div class="card-head"><h2 id={named}>{title}</h2>{aside}</div>
+      <div class="card-head"><h2 id={named} tabIndex={-1} ref={here}>{title}</h2>{aside}</div>
       {children}
     </section>
   );

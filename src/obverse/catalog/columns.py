@@ -20,6 +20,7 @@ from obverse.core.types import INT64_MAX, INT64_MIN, Type, Value, days, micros
 DOUBLE_MAX = Fraction(10) ** 300
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?")
+_HALF = re.compile("[\0\ud800-\udfff]")  # a zero byte, and halves of characters, which have no bytes
 _LAST_OF_DAY = dt.time(23, 59, 59, 999999)
 _EXAMPLES = {
     Type.INTEGER: "[0, 120], whole numbers of 64 bits",
@@ -73,7 +74,7 @@ def fitted(kind: Type, value: object) -> Value:
             return value
         case Type.DOUBLE, int() | float() | Decimal():
             return _double(value)
-        case Type.TEXT, str() if "\0" not in value:
+        case Type.TEXT, str() if not _HALF.search(value):
             return value
         case Type.DATE, _:
             return day_of(value)

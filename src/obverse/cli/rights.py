@@ -111,7 +111,7 @@ def erase(person: str, reason: str, later: bool, as_json: bool, project: Path) -
 @rights.command()
 @click.argument("person")
 @click.argument("table")
-@click.option("--set", "values", multiple=True, required=True, metavar="COLUMN=VALUE", help="The right value: number or text.")
+@click.option("--set", "values", multiple=True, required=True, metavar="COLUMN=VALUE", help="The right value, or null.")
 @click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Which of the person's rows; all of them unless told.")
 @with_act
 @with_json
@@ -124,7 +124,7 @@ def correct(
     from obverse.session.rights import correct as act
     from obverse.session.rights import kept
 
-    told, telling = parameters(values, "--set COLUMN=VALUE"), parameters(where, "--where COLUMN=VALUE")
+    told, telling = _values(values, "--set COLUMN=VALUE"), _values(where, "--where COLUMN=VALUE")
     with kept(project) as keeper:
         _print(act(keeper, _person(person), table, told, reason, where=telling, later=later), as_json)
 
@@ -205,8 +205,17 @@ def _print_count(label: str, count: int, more: str, as_json: bool) -> None:
         print_fact(label, f"{count} acts{more}")
 
 
+def _values(pairs: tuple[str, ...], form: str) -> dict[str, object]:
+    """Values as they were written, for the column's type to read; null and texts in quotes as in JSON."""
+    written = {name: text for name, _, text in (pair.partition("=") for pair in pairs)}
+    return {name: v if v is None or isinstance(v, str) else written[name] for name, v in parameters(pairs, form).items()}
+
+
 def _person(text: str) -> str:
-    return sys.stdin.readline().rstrip("\r\n") if text == "-" else text
+    """As the arguments of a command are read, whatever bytes they are: what is no key is refused as one."""
+    if text != "-":
+        return text
+    return sys.stdin.buffer.readline().decode("utf-8", "surrogateescape").rstrip("\r\n")
 
 
 def _print(done: Done, as_json: bool) -> None:

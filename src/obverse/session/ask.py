@@ -48,7 +48,7 @@ class Debit:
     note: str
     about: dict[str, str]
     partitions: Partitions | None = None
-    overlay: Overlay = NOTHING
+    overlay: Callable[[], Overlay] = lambda: NOTHING  # asked for once the debit stands: no act before it is missed
 
 
 def ask(
@@ -124,12 +124,12 @@ def charged(
         return receipt.answer, True
     try:
         started(receipt)
-        parts = []
+        parts, overlay = [], debit.overlay()
         for question in questions:
             if question.then is not None:
-                first = ((one.costed, run(one.costed, one.sql(debit.overlay))) for one in question.first)
+                first = ((one.costed, run(one.costed, one.sql(overlay))) for one in question.first)
                 question = question.then([(costed, found) for costed, found in first if isinstance(costed, CostedPlan)])
-            parts.append(question.seal(run(question.costed, question.sql(debit.overlay)), receipt))
+            parts.append(question.seal(run(question.costed, question.sql(overlay)), receipt))
         answer = join(parts)
         leaves()
         ledger.settle(receipt, answer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 from obverse.catalog.model import Catalog
-from obverse.catalog.policy import within_policy
+from obverse.catalog.policy import read_with, within_policy
 from obverse.core.errors import Refused
 from obverse.plan.nodes import scans
 from obverse.plan.question import PublicQuestion, Question
@@ -33,7 +33,7 @@ def allowed_for(question: Question | PublicQuestion, catalog: Catalog, purpose: 
     """Refuse a question over a table that is kept for other purposes, or is past its day, or apart from another."""
     tables = sorted({scan.table for scan in scans(question.relation)})
     within_policy(tables, catalog, today())
-    for table in tables:
+    for table in sorted({there for name in tables for there in read_with(catalog, name)}):
         purposes = catalog.tables[table].purposes
         if purposes and purpose not in purposes:
             asked = f"for {purpose}" if purpose else "without a purpose"

@@ -82,6 +82,7 @@ def counted(
     import numpy as np
 
     given(reason)
+    within_policy([table] if table in session.catalog.tables else (), session.catalog, today())  # else it is a network
     session.ledger.record_custody(table, tuple(columns), what, reason)
     found = session.engine.run_public(sql, timeout_s=READ_S)
     read = np.array(found.rows, dtype=np.int64).reshape(-1, len(found.names))
@@ -92,6 +93,8 @@ def given(reason: str) -> None:
     """Refuse to read without a reason."""
     if not reason.strip():
         raise Refused("no_reason", "why are rows read past the budget?", fix='Say it: --reason "release to the ethics board".')
+
+
 def spared(table: Table, catalog: Catalog, overlay: Overlay, d: Dialect) -> tuple[str, str]:
     """FROM text and a condition: each row once, corrected, and none that reaches somebody who is left out."""
     source = f"{overlay.relation(table, d)} AS t" if table.unit is not None else f"{d.relation(table)} AS t"

@@ -8,6 +8,7 @@ from typing import Any
 
 from obverse.catalog.locate import Place
 from obverse.catalog.model import Catalog, Network
+from obverse.catalog.policy import within_policy
 from obverse.catalog.shape import suggestion
 from obverse.catalog.source_types import unit_type_of
 from obverse.core.engine import Engine
@@ -15,6 +16,7 @@ from obverse.core.errors import CatalogError, Refused
 from obverse.core.types import Type
 from obverse.plan.dialects import DIALECTS
 from obverse.plan.print import enforced
+from obverse.session.asker import today
 
 PUBLIC_S = 600.0
 
@@ -82,6 +84,7 @@ class Listed:
 def listed(catalog: Catalog, graph: Network, engine: Engine, attributes: tuple[str, ...]) -> Listed:
     """Read from the public table; people are numbered in the order of what tells them apart."""
     d, table = DIALECTS[engine.dialect], catalog.tables[graph.nodes[0]]
+    within_policy([table.name], catalog, today())
     for name in attributes:
         if name not in table.columns or table.columns[name].hidden or name == graph.nodes[1]:
             usable = [c for c in table.columns if not table.columns[c].hidden and c != graph.nodes[1]]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -160,24 +161,33 @@ def person_of(catalog: Catalog, person: str | int) -> Value:
         )
     kind = own_type(catalog)
     found: Value = None
-    if kind is Type.INTEGER and re.fullmatch(r"-?[0-9]{1,19}", str(person)):
+    if isinstance(person, bool) or not isinstance(person, (str, int)):
+        pass
+    elif kind is Type.INTEGER and re.fullmatch(r"-?[0-9]{1,19}", str(person)):
         found = fitted(kind, int(person))
     elif kind is Type.TEXT and 0 < len(str(person)) <= PERSON_MAX:
         found = fitted(kind, str(person))
-    if found is None or isinstance(person, bool):
+    if found is None:
         raise Refused("bad_person", f"a person is named by their {catalog.unit.key}, which is {kind.value} here.")
     return found
 
 
 def reason_for(reason: str, person: Value) -> str:
     """The reason goes on the record, where the person does not."""
-    said = reason.strip()
-    if not said:
+    said = fitted(Type.TEXT, reason.strip())
+    if not isinstance(said, str) or not said:
         raise Refused("no_reason", "why is this done?", fix='Say it: --reason "consent withdrawn by letter of 3 May".')
-    if re.search(rf"(?<!\w){re.escape(str(person).casefold())}(?!\w)", said.casefold()):
+    named, read = _folded(str(person)), _folded(said)
+    numbers = {re.sub(r"\D", "", one).lstrip("0") for one in re.findall(r"[0-9][0-9.,'\u2019 _]*", read)}
+    if (named and re.search(rf"(?<![^\W_]){re.escape(named)}(?![^\W_])", read)) or named.lstrip("-0") in numbers - {""}:
         why = "the ledger keeps a keyed hash of the person, and its records are never changed."
         raise Refused("reason_names_person", "the reason names the person.", why=why, fix="Leave their key out of it.")
     return said
+
+
+def _folded(text: str) -> str:
+    """A text as people read it, in whatever letters it was typed."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
 def _left_out(keeper: Keeper, act: str, person: str | int, reason: str, later: bool) -> Done:
@@ -207,11 +217,11 @@ def _standing(
         same = [right for right, one in known.items() if one["act"] != "correct" and one["unit"] == unit]
         if any(right in rights.standing for right in same):
             raise Refused("already_left_out", "this person is left out already.", fix="`obverse rights list` shows it.")
-    right, content = secrets.token_hex(16), content_of(act, unit, **told)
+    right, content, person = secrets.token_hex(16), content_of(act, unit, **told), keeper.hashed(unit)
     with keeper.opened.registered.exclusive() as datasets:
         ledger_rights.put(datasets, keeper.opened.dataset.id, [(right, content)])
-    person, seal = keeper.hashed(unit), ledger_rights.sealed(content)
-    number = keeper.opened.ledger.record_right(ledger_rights.Act(act, person, tables, reason, keeper.by, right, seal))
+    sealed = ledger_rights.sealed(content)
+    number = keeper.opened.ledger.record_right(ledger_rights.Act(act, person, tables, reason, keeper.by, right, sealed))
     return Done(act, person, right, number, None if later else begin_version(keeper), procedure)
 
 
@@ -253,7 +263,7 @@ def typed(table: Table, name: str, value: Any) -> Any:
     if isinstance(value, str) and column.type in (Type.INTEGER, Type.DOUBLE, Type.BOOLEAN):
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = None
     found = fitted(column.type, value)
     if found is None:

@@ -230,11 +230,11 @@ class Session:
     def _debit(self, planned: Sequence[Planned | PlannedGraph], loss: Loss, key: str, batch: str = "") -> Debit:
         about = {} if not any(p.now for p in planned) else {"now": next(p.now or "" for p in planned)}
         note = ";\n".join(p.text for p in planned)
-        version = self._version()  # before the overlay, which is never older than its version
+        version, _ = self._version(), self.overlay()  # which is read again at the debit; what is wrong with it is told here
         mark = fingerprint(planned, self.catalog, version, batch, self._facts)
         question = fingerprint(planned, self.catalog, "", batch, self._facts)
         self.ledger.record_catalog(self._facts)
-        return Debit(self._scope, loss, mark, question, key, self.purse.caps(), note, about, parts_of(planned), self.overlay())
+        return Debit(self._scope, loss, mark, question, key, self.purse.caps(), note, about, parts_of(planned), self.overlay)
 
     def _charged(self, asked: tuple[Asked, ...], debit: Debit, **more: Any) -> tuple[bytes, bool]:
         """Through the door, with what this session has."""

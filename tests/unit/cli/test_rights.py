@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from obverse.cli.main import cli
+from obverse.session import rights
 
 TOML = """
 [project]
@@ -34,7 +35,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(project: Path, *words: str, input: str | None = None) -> Result:
+def run(project: Path, *words: str, input: str | bytes | None = None) -> Result:
     return CliRunner().invoke(cli, ["rights", *words, "-p", str(project)], input=input)
 
 
@@ -44,6 +45,7 @@ def test_every_act_says_what_it_did_and_what_it_cannot_undo(project: Path) -> No
     assert "In force from data version" in said.stdout
     assert "stays published" in " ".join(said.stdout.split())
     assert "4711" not in said.stdout
+    assert "bad_person" in run(project, "suppress", "-", "--reason", "objection", input=b"\xff\n").stderr
     erased = json.loads(run(project, "erase", "4712", "--reason", "withdrawn", "--later", "--json").stdout)
     assert erased["data_version"] is None
     corrected = run(project, "correct", "4712", "people", "--set", "age=41", "--where", "age=40", "--reason", "wrong")
@@ -54,6 +56,19 @@ def test_every_act_says_what_it_did_and_what_it_cannot_undo(project: Path) -> No
     ]  # fmt: skip
     assert run(project, "lift", acts[0]["right"], "--reason", "given again").exit_code == 0
     assert "lifted" in run(project, "list").stdout
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"), [("8001", "8001"), ("08001", "08001"), ("1.50", "1.50"), ("null", None), ('"null"', "null")]
+)
+def test_a_text_of_digits_is_a_text_to_a_column_of_texts(project: Path, written: str, kept: str | None) -> None:
+    (project / "obverse.toml").write_text(f'{TOML}zip = {{ type = "text" }}\n')
+    (project / "people.csv").write_text("id,age,zip\n4711,30,9000\n")
+    said = run(project, "correct", "4711", "people", "--set", f"zip={written}", "--where", "zip=9000", "--reason", "moved")
+    assert said.exit_code == 0, said.output
+    with rights.kept(project) as keeper:
+        (found,) = keeper.contents().values()
+    assert (found["set"], found["where"]) == ({"zip": kept}, {"zip": "9000"})
 
 
 def test_a_file_that_cannot_be_is_told_before_anything_is_read(project: Path) -> None:

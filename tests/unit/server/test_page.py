@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -196,6 +197,43 @@ def test_an_analyst_sees_the_price_on_the_button_then_the_answer_with_its_interv
     quiet(tab)
 
 
+def test_a_price_is_of_the_words_beside_it_and_an_answer_tells_its_own(page: Page) -> None:
+    tab = page.signed("ana")
+    written(tab, COUNT)
+    button = "document.querySelector('button.primary').innerText"
+    tab.wait(f"{button}.startsWith('Ask · costs ε 0.1')")
+    tab.click("Ask ·")
+    tab.sees("Receipt")
+    assert not tab.run("document.querySelector('pre.sql')")
+    tab.wait(f"{button}.startsWith('Ask · costs ε 0.1')")
+    found = tab.run(f"""(async () => {{
+        const place = document.querySelector("input[type=number]");
+        Object.getOwnPropertyDescriptor(Object.getPrototypeOf(place), "value").set.call(place, "0.3");
+        place.dispatchEvent(new Event("input", {{ bubbles: true }}));
+        await new Promise((done) => setTimeout(done, 50));
+        return {button};
+    }})()""")
+    assert found == "Ask"  # 0.1 is not what it would cost
+    tab.wait(f"{button}.startsWith('Ask · costs ε 0.3')")
+    quiet(tab)
+    written(tab, "SELECT COUNT(*) AS n FROM people")
+    tab.wait(f"document.querySelector('pre.sql')?.innerText === {json.dumps(COUNT)}")
+
+
+def test_numbers_below_a_picture_stand_apart_on_a_phone(page: Page) -> None:
+    tab = page.signed("ana")
+    of_phones(tab)
+    names = " ".join(f"WHEN '{sex}' THEN 'Infectious diseases {sex}'" for sex in "FMX")
+    written(tab, f"SELECT CASE sex {names} END AS s, SUM(age * 1000) AS total FROM people GROUP BY CASE sex {names} END")
+    tab.click("Rehearse")
+    tab.sees("Made-up rows.")
+    tab.wait("document.querySelectorAll('.chart text').length > 4")
+    ends = "[one.getBoundingClientRect().left, one.getBoundingClientRect().right]"
+    boxes = listed(tab, "[data-mark='x-axis tick label'] text", ends)
+    assert len(boxes) > 1
+    assert all(right + 2 < left for (_, right), (left, _) in itertools.pairwise(boxes)), boxes
+
+
 def test_no_letter_is_lost_however_fast_they_come(page: Page) -> None:
     """Each is an event of its own; several come before the page is painted once."""
     tab = page.signed("ana")
@@ -345,6 +383,22 @@ def test_a_respondent_consents_first_and_the_browsers_report_passes_the_collecto
     quiet(tab)
 
 
+def test_a_respondent_who_uses_keys_alone_is_led_from_step_to_step(page: Page) -> None:
+    """What is pressed goes away; whoever hears the page would be back at its beginning."""
+    tab = page.tab(page.survey_link())
+    tab.sees("Do you want to take part?")
+    steps = [
+        ("I decline", "Consent"), ("I changed my mind", "Do you want to take part?"), ("I agree", "Your answer"),
+        ("Flip the coin and send", "What is sent"), ("Withdraw my consent", "Consent"),
+    ]  # fmt: skip
+    for pressed, there in steps:
+        if pressed.startswith("Flip"):
+            tab.click("no", "label")
+        tab.click(pressed, "button")
+        tab.wait(f"document.activeElement.tagName === 'H2' && document.activeElement.innerText === {json.dumps(there)}")
+    quiet(tab)
+
+
 def test_a_report_that_cannot_be_delivered_is_sent_again_and_no_coin_is_flipped_anew(page: Page) -> None:
     tab = page.tab(page.survey_link())
     tab.click("I agree")
@@ -443,11 +497,25 @@ def test_the_curators_desks_show_and_change_what_is_theirs(page: Page) -> None:
     quiet(tab)
 
 
-def test_the_rights_desk_acts_for_a_person_or_says_that_this_service_has_none(page: Page) -> None:
+def test_a_correction_is_sent_as_it_is_written_and_tells_its_rows(page: Page) -> None:
     tab = page.signed("cora", "rights")
-    if "/v1/{project}/rights" not in json.loads((ROOT / "docs" / "openapi.json").read_text())["paths"]:
-        tab.sees("This service has no rights desk")
-        return
+    tab.fill("What is to be done", "correct")
+    rows = {"Only rows whose": "age", "is, in": "51"}
+    for label, text in {"Person": "31", "Reason": "wrong", "Column": "sex", "Right value": "007", **rows}.items():
+        tab.fill(label, text)
+    tab.click("I have made sure", "label")
+    tab.click("Do it, and write it down")
+    tab.sees("put it right in the source of people too")
+    (sent,) = [one["request"] for one in tab.events("Network.requestWillBeSent") if one["request"]["url"].endswith("/correct")]
+    told = json.loads(sent["postData"])
+    assert (told["table"], told["set"], told["where"]) == ("people", {"sex": "007"}, {"age": "51"})
+    tab.fill("Person", "32")
+    tab.wait("!document.body.innerText.includes('put it right in the source')")  # what is shown is not theirs
+    quiet(tab)
+
+
+def test_the_rights_desk_acts_for_a_person(page: Page) -> None:
+    tab = page.signed("cora", "rights")
     tab.fill("Person", "17")
     tab.fill("Reason", "withdrew consent")
     assert tab.run("[...document.querySelectorAll('button')].find((one) => one.innerText.startsWith('Do it')).disabled")

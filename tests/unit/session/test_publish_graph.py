@@ -356,6 +356,15 @@ def test_what_cannot_be_published_is_refused_for_nothing(tmp_path: Path, wish: W
         assert code_of(lambda: graph_release(session, wish)) == code
 
 
+def test_a_network_of_people_whose_list_is_past_its_last_day_is_not_published(tmp_path: Path) -> None:
+    folder = project(tmp_path / "p")
+    told = (folder / "obverse.toml").read_text()
+    (folder / "obverse.toml").write_text(told.replace("public = true", "public = true\nretain_until = 2020-01-31"))
+    with obverse.open(folder) as session, pytest.raises(Refused) as refused:
+        graph_release(session, Wished("friends", ("edges",)))
+    assert refused.value.code == "retention_over"
+
+
 def test_nodes_are_released_only_with_a_cap_or_a_promise(tmp_path: Path) -> None:
     with obverse.open(project(tmp_path / "p", "node")) as session:
         for stat, code in (("degrees", "no_degree_cap"), ("edges", "no_degree_cap"), ("people", "no_degree_cap"),

@@ -21,7 +21,7 @@ from obverse.session import rights
 from obverse.session.access import export
 from obverse.session.carrying import keep, restore
 from obverse.session.curator import publish_data, verify_ledger
-from obverse.session.custody import collapsed
+from obverse.session.custody import collapsed, counted
 from obverse.session.opening import load_project, open_ledger
 from obverse.session.processing import markdown, record_of
 from obverse.session.session import Session
@@ -94,11 +94,16 @@ class Clinic:
     folder: Path
     change: Callable[[str, str], None]  # a table, and what is to be true of the rows that go
 
-    def exact(self, *questions: str) -> list[Any]:
-        """Answers without noise, under whatever is in force."""
+    def exact(self, *questions: str, meanwhile: Callable[[], object] = lambda: None) -> list[Any]:
+        """Answers without noise, under whatever is in force. `meanwhile`: what happens right before each debit."""
         loaded = load_project(self.folder)
         home, opened = open_ledger(loaded)
-        door = open_door(loaded.catalog, lambda planned: planned)
+        noiseless = open_door(loaded.catalog, lambda planned: planned)
+
+        def door(*asked: Any, **more: Any) -> Any:
+            meanwhile()
+            return noiseless(*asked, **more)
+
         with Session(
             loaded, opened.ledger, purpose="quality", dataset=opened.dataset.id, door=door,
             overlay=lambda: overlay_now(opened, loaded.catalog),
@@ -200,6 +205,11 @@ def test_a_suppressed_person_moves_no_later_answer_and_comes_back_when_it_is_lif
     clinic.act(rights.lift, done.right, "the rows are deleted")
     assert clinic.exact() == without
     verify_ledger(clinic.folder)
+
+
+def test_a_question_that_is_charged_after_the_act_leaves_the_person_out_however_early_it_was_read(files: Clinic) -> None:
+    acts = iter([lambda: files.act(rights.suppress, "bob", "objection")])
+    assert files.exact(QUESTIONS[1], meanwhile=lambda: next(acts)()) == [((3, 70.5),)]
 
 
 def test_the_ledger_knows_a_person_by_a_keyed_hash_alone(clinic: Clinic) -> None:
@@ -352,6 +362,9 @@ def test_a_table_past_its_last_day_refuses(
         session.explain("SELECT COUNT(*) FROM visits")
     monkeypatch.setattr("obverse.session.custody.today", lambda: dt.date(3000, 1, 1))
     assert code(collapsed, files.folder, "payroll", ["pay"], what="anonymize", reason="x") == "retention_over"
+    with obverse.open(files.folder) as session:
+        told = {"what": "publish report", "reason": "x"}
+        assert code(counted, session, "payroll", ["pay"], "SELECT COUNT(*) AS m FROM payroll", **told) == "retention_over"
     assert export(files.folder, "ann", "access request").tables[3]["rows"]  # what is there, its person may see
 
 
@@ -364,6 +377,16 @@ def test_a_table_past_its_last_day_leads_to_nobody_either(
     with obverse.open(files.folder) as session:
         assert code(session.ask, "SELECT COUNT(*) FROM labs") == "retention_over"  # whose units are found in visits
         assert session.ledger.spent().amount == 0
+
+
+def test_a_table_that_is_kept_for_a_purpose_leads_to_nobody_for_another(files: Clinic, code: Callable[..., str]) -> None:
+    file, table = files.folder / "obverse.toml", "[tables.visits.columns]"
+    file.write_text(file.read_text().replace(table, f'purposes = ["quality"]\n{table}'))
+    with obverse.open(files.folder) as session:
+        assert code(session.ask, "SELECT COUNT(*) FROM labs") == "purpose_not_allowed"  # whose units are found in visits
+        assert session.ledger.spent().amount == 0
+    with obverse.open(files.folder, purpose="quality") as session:
+        assert session.ask("SELECT COUNT(*) FROM labs", epsilon=1).price.epsilon == "1"
 
 
 def test_the_record_of_processing_has_every_debit_and_nobodys_name(files: Clinic) -> None:
@@ -430,7 +453,18 @@ def test_what_is_wrong_is_refused_before_anything_is_written(files: Clinic, code
         (rights.suppress, ("bob", "BOB's own wish"), "reason_names_person"),
         (rights.suppress, ("o'k", "letter of o'k"), "reason_names_person"),
         (rights.suppress, ("Ann Lee", "ann lee, on the phone"), "reason_names_person"),
+        (rights.suppress, ("Jos\u00e9", "letter of Jose\u0301"), "reason_names_person"),
+        (rights.suppress, (" bob ", "letter of bob"), "reason_names_person"),
+        (rights.suppress, ("bob", "letter_bob.pdf"), "reason_names_person"),
+        (rights.suppress, ("4711", "letter no. 4,711"), "reason_names_person"),
+        (rights.suppress, ("-4711", "letter 04711 of 3 May"), "reason_names_person"),
+        (rights.suppress, ("bob", "objection \ud800"), "no_reason"),
         (rights.suppress, ("", "x"), "bad_person"),
+        (rights.suppress, ("half \ud800", "x"), "bad_person"),
+        (rights.suppress, (None, "x"), "bad_person"),
+        (rights.suppress, (1.5, "x"), "bad_person"),
+        (rights.correct, ("bob", "people", {"sex": "\udfff"}, "x"), "bad_parameter"),
+        (rights.correct, ("bob", "people", {"age": "[" * 100_000}, "x"), "bad_parameter"),
         (rights.lift, ("0" * 32, "x"), "no_such_right"),
         (rights.correct, ("bob", "peple", {"age": 1}, "x"), "unknown_table"),
         (rights.correct, ("bob", "people", {"agee": 1}, "x"), "unknown_column"),
@@ -443,6 +477,8 @@ def test_what_is_wrong_is_refused_before_anything_is_written(files: Clinic, code
     for act, args, expected in refused:
         assert code(files.act, act, *args) == expected
     assert len(files.records()) == before
+    with rights.kept(files.folder) as keeper:
+        assert keeper.contents() == {}
     files.act(rights.suppress, "bob", "objection; a bobsleigh")
     assert code(files.act, rights.erase, "bob", "objection") == "already_left_out"
 

@@ -47,7 +47,7 @@ export function Analyst({ api, query }) {
             <Wish wish={wish} onWish={setWish} purposes={purposesOf(budget.value)} />
             <Quote explained={explained} text={text} />
             <div class="actions">
-              <Busy class="primary" busy={asked.busy} disabled={!text.trim()} onClick={ask}>{asked.busy ? "Asking …" : priced(explained.value)}</Busy>
+              <Busy class="primary" busy={asked.busy} disabled={!text.trim()} onClick={ask}>{asked.busy ? "Asking …" : priced(explained.stale ? null : explained.value)}</Busy>
               <Busy busy={rehearsed.busy} disabled={!text.trim()} onClick={rehearse}>Rehearse on made-up rows, free</Busy>
             </div>
           </Section>
@@ -55,6 +55,7 @@ export function Analyst({ api, query }) {
             <Trouble problem={asked.problem ?? rehearsed.problem} text={text} />
             {given ? (
               <Section title={asked.value ? "Answer" : "Rehearsal"}>
+                {given.text === text ? null : <pre class="sql">{given.text}</pre>}
                 <Answer key={given.answer.claim.receipt + given.text} answer={given.answer} rehearsal={!asked.value} api={api} />
               </Section>
             ) : null}
@@ -80,9 +81,10 @@ export function body(text, { epsilon, within, purpose }) {
   return told;
 }
 
-/** The price, asked for once somebody stops typing, and anew after an answer, when less is left. The latest words win. */
+/** The price, asked for once somebody stops typing, and anew after an answer, when less is left. The latest words win; `stale`: what is there is others'. */
 export function usePrice(api, text, wish, answered = null) {
   const [state, setState] = useState({});
+  const words = JSON.stringify(body(text, wish));
   useEffect(() => {
     let current = true;
     if (!text.trim()) {
@@ -92,8 +94,8 @@ export function usePrice(api, text, wish, answered = null) {
     const later = setTimeout(() => {
       setState((before) => ({ ...before, busy: true }));
       api.post("/explain", body(text, wish)).then(
-        (value) => current && setState({ value }),
-        (problem) => current && setState({ problem }),
+        (value) => current && setState({ value, words }),
+        (problem) => current && setState({ problem, words }),
       );
     }, PAUSE_MS);
     return () => {
@@ -101,7 +103,7 @@ export function usePrice(api, text, wish, answered = null) {
       clearTimeout(later);
     };
   }, [api, text, wish, answered]);
-  return state;
+  return { ...state, stale: state.words !== undefined && state.words !== words };
 }
 
 function priced(explained) {
@@ -159,7 +161,7 @@ export const purposesOf = (budget) => (budget?.lines ?? []).filter(({ kind }) =>
 function Quote({ explained, text }) {
   const { value, problem } = explained;
   return (
-    <div class="quote" aria-live="polite">
+    <div class={explained.stale ? "quote stale" : "quote"} aria-live="polite">
       {problem ? <Trouble problem={problem} text={text} /> : null}
       {value ? <Quoted told={value} /> : null}
       {!value && !problem ? <p class="quiet">{explained.busy ? "Pricing …" : "Write a question to see its price."}</p> : null}

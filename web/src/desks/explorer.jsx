@@ -64,7 +64,7 @@ function Pictures({ told, place, people }) {
         <p class="quiet">The dashed line is one count of {roughly(Number(people))} people, each of whom randomizes their own answer and trusts nobody; the full line is {name} as asked here, where the curator is trusted.</p>
       </Section>
       <Section title="One question against many">
-        <Picture kind="curves" told={{ points: many, series: [{ name, colour: "var(--bar)" }], x: "questions like this that the budget still pays for", y: "± error of each" }} inputs={[told, place]} />
+        <Picture kind="curves" told={{ points: many, series: [{ name, colour: "var(--bar)" }], x: "questions like this that are left", y: "± error of each" }} inputs={[told, place]} />
         <p class="quiet">The same budget buys one precise answer or many rough ones.</p>
       </Section>
       <div class="wide"><Section title="The same as a table">

@@ -31,7 +31,7 @@ export function Ledger({ api }) {
         <Loaded from={here}>
           {({ records }) => (
             <Table caption={`The latest ${Math.min(SHOWN, records.length)} of ${records.length} records`} labels head={["number", "when", "kind", "who", "amount", "total"]} numeric={[0, 4, 5]}
-              rows={records.slice(-SHOWN).reverse().map((one) => [one.number, one.time.replace("T", " ").replace("Z", ""), one.act ? `${one.kind}: ${one.act}` : one.kind, one.analyst || one.name || one.by || "–", one.amount ?? "–", one.total_amount ?? "–"])} />
+              rows={records.slice(-SHOWN).reverse().map((one) => [one.number, <time dateTime={one.time}>{one.time.replace("T", " ").replace("Z", "")}</time>, one.act ? `${one.kind}: ${one.act}` : one.kind, one.analyst || one.name || one.by || "–", one.amount ?? "–", one.total_amount ?? "–"])} />
           )}
         </Loaded>
       </Section>

@@ -98,11 +98,16 @@ function Asked({ spec, client, source, hash, record, api, name, token }) {
   const { told } = spec;
   const [language, setLanguage] = useState(() => languageOf(told));
   const [consent, setConsent] = useState(record.consent);
+  const [acted, setActed] = useState(false);
+  const turn = (state) => {
+    setActed(true);
+    setConsent(state);
+  };
   const words = spoken(language);
   const languages = Object.keys(told.card).filter((one) => one !== "und");
   const consenting = useAction(async (act, state) => {
     await client[act](spec);
-    setConsent(state);
+    turn(state);
   });
   useLayoutEffect(() => { // with the words: who hears them hears them in their language
     document.documentElement.lang = language === "und" ? "en" : language;
@@ -120,14 +125,14 @@ function Asked({ spec, client, source, hash, record, api, name, token }) {
       <Section title={words.odds} id="odds"><p class="odds">{lines[3]}</p><p>{words.deny}</p><p><a href={to("learn", "two-coins")} hreflang="en">{words.mean}</a></p></Section>
       <Trouble problem={consenting.problem} />
       {consent === "given" ? (
-        <Answering {...{ spec, client, api, name, token, language, words, record }} onWithdraw={() => consenting.run("withdraw", "withdrawn")} />
+        <Answering {...{ spec, client, api, name, token, language, words, record, acted }} onWithdraw={() => consenting.run("withdraw", "withdrawn")} />
       ) : consent === "declined" || consent === "withdrawn" ? (
-        <Section title={words.consentTitle} id="consent">
+        <Section key={consent} title={words.consentTitle} id="consent" focused={acted}>
           <p role="status">{consent === "declined" ? words.declined : words.withdrawn}</p>
-          <div class="actions"><button onClick={() => setConsent("unasked")}>{words.mind}</button></div>
+          <div class="actions"><button onClick={() => turn("unasked")}>{words.mind}</button></div>
         </Section>
       ) : (
-        <Section title={words.ask} id="consent">
+        <Section key={consent} title={words.ask} id="consent" focused={acted}>
           <p>{said(told.consent, language)}</p>
           <div class="actions even">
             <Busy busy={consenting.busy} onClick={() => consenting.run("consent", "given")}>{words.yes}</Busy>
@@ -146,7 +151,7 @@ function Asked({ spec, client, source, hash, record, api, name, token }) {
 
 const named = (language) => new Intl.DisplayNames([language], { type: "language" }).of(language);
 
-function Answering({ spec, client, api, name, token, language, words, record, onWithdraw }) {
+function Answering({ spec, client, api, name, token, language, words, record, acted, onWithdraw }) {
   const { told } = spec;
   const asked = useMemo(() => (spec.parts.length ? spec.parts.map((part) => part.told) : [told]), [spec]);
   const [answers, setAnswers] = useState({});
@@ -155,7 +160,7 @@ function Answering({ spec, client, api, name, token, language, words, record, on
   const whole = asked.every((one) => answers[one.name] || one.none);
   if (sent.value) return <Delivered {...sent.value} {...{ spec, words, language, asked }} onWithdraw={onWithdraw} />;
   return (
-    <Section title={words.answer} id="answer">
+    <Section title={words.answer} id="answer" focused={acted}>
       {!token ? <p class="banner">{words.nolink}</p> : null}
       {record.reports >= told.reports && !waiting ? <p class="banner">{words.over}</p> : null}
       <form onSubmit={(event) => { event.preventDefault(); sent.run(); }}>
@@ -211,7 +216,7 @@ function Delivered({ report, token, spec, words, language, asked, onWithdraw }) 
   const option = code === null ? null : asked[0].options[code];
   const label = option === null ? "" : labelled(asked[0], option, language);
   return (
-    <Section title={words.what} id="sent">
+    <Section title={words.what} id="sent" focused>
       <p role="status"><strong>{words.done}</strong></p>
       <dl class="facts">{parts.map(([key, bytes]) => <div key={key}><dt>{key}</dt><dd><code>{bytes}</code></dd></div>)}</dl>
       {label ? <p>{words.drawn} <strong>{label}</strong>. {words.deny}</p> : <p>{words.deny}</p>}

@@ -4,6 +4,10 @@ import { unlessAbsent } from "../api.js";
 import { Facts, Gauge, Heading, Loaded, Section, Table, Trouble, percent, sentence, useAction, useLoaded } from "../parts.jsx";
 import { to } from "../route.js";
 
+const APART = { "add-remove": "with or without one of them", replace: "one of them in another's place" };
+const ADDED = { pure: "sums of epsilon", zcdp: "sums of rho" };
+const worded = (words, term) => (words[term] ? `${words[term]} (${term})` : term);
+
 export function Transparency({ api }) {
   const card = useLoaded(() => api.get("/transparency"), [api]);
   return (
@@ -22,7 +26,7 @@ function Told({ api, told }) {
       {told.budget ? (
         <Section title="The promise">
           <p>{sentence(told.sentence)}</p>
-          <Facts facts={[["Who is protected", told.unit], ["One apart means", told.neighbours], ["Losses add up as", told.accounting], ["With every survey as well", told.together]]} />
+          <Facts facts={[["Who is protected", told.unit], ["One apart means", worded(APART, told.neighbours)], ["Losses add up as", worded(ADDED, told.accounting)], ["With every survey as well", told.together]]} />
           <Gauge label="Budget left" share={told.budget.share_left} words={`${sign} ${told.budget.spent} of ${told.budget.cap} spent, ${percent(told.budget.share_left)} left; δ ${told.budget.delta_spent} of ${told.budget.delta_cap}`} />
           {told.purposes.length ? (
             <Table caption="Budgets of purposes" labels head={["purpose", `${sign} allowed`, "spent", "left"]} numeric={[1, 2, 3]} rows={told.purposes.map((line) => [line.name, line.cap, line.spent, line.left])} />
