@@ -104,6 +104,15 @@ class Device:
         with self._database.reading() as connection:
             return self._record(connection, spec)
 
+    def spent(self) -> Fraction:
+        """Epsilon of all surveys together: losses of one person add up, whoever collects, for who sees all reports."""
+        with self._database.reading() as connection:
+            rows = connection.execute("SELECT spent FROM survey").fetchall()
+        try:
+            return sum((Fraction(spent) for (spent,) in rows), Fraction(0))
+        except (TypeError, ValueError, ZeroDivisionError):
+            raise self._damaged() from None
+
     def close(self) -> None:
         self._database.close()
 
