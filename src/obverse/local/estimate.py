@@ -231,7 +231,10 @@ class _Told:
             for code, v, low, high, s, p in zip(found.codes, found.found.value, lows, highs, deviation, found.p_values)
         )
         floor = math.sqrt(found.found.floor)
-        return self.estimate(rows, found.found.value, floor=floor, simultaneous=simultaneous, discovery=told)
+        moved = found.leverage
+        return self.estimate(
+            rows, found.found.value, floor=floor, simultaneous=simultaneous, discovery=told, leverage=moved
+        )
 
     def regressed(self, named: Sequence[str], codes: Codes) -> Estimate:
         """The items that are found among these candidates, by regression on the bits of all cohorts."""
