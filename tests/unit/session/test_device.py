@@ -260,6 +260,16 @@ def test_a_ledger_that_does_not_hold_together_sends_nothing(tmp_path: Path, dama
     assert refused.value.code == "ledger_damaged"
 
 
+def test_a_file_that_is_no_ledger_says_what_a_device_can_do(tmp_path: Path) -> None:
+    """An older copy would give back what was spent, so none is asked for."""
+    (tmp_path / "device.db").write_text("no database " * 50)
+    with pytest.raises(LedgerError) as refused:
+        Device(tmp_path)
+    assert refused.value.code == "ledger_damaged"
+    assert "not older than the last report" in refused.value.fix
+    assert "restore" not in refused.value.fix
+
+
 def test_a_key_that_is_none_is_refused(tmp_path: Path) -> None:
     Device(tmp_path).close()
     connection = sqlite3.connect(tmp_path / "device.db")
