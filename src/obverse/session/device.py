@@ -36,7 +36,6 @@ from obverse.local.spec import Answers, Spec
 from obverse.local.tokens import TOKEN_BYTES
 from obverse.local.wire import EPOCH_MAX
 
-LOST = "Bring back a copy of it that is not older than the last report; else send nothing more for these surveys."
 SHAPE = Shape(
     application_id=0x4F425644,  # "OBVD"
     base=(
@@ -50,7 +49,7 @@ SHAPE = Shape(
     code_missing="ledger_missing",
     code_unwritable="ledger_unwritable",
     code_damaged="ledger_damaged",
-    lost=LOST,
+    lost="Bring back a copy of it that is not older than the last report: an older one gives back what was spent.",
 )
 
 
@@ -145,7 +144,7 @@ class Device:
             "ledger_damaged",
             "the device's own ledger does not hold together, so nothing is sent",
             place=str(self._database.path),
-            fix=LOST,
+            fix="Bring back a copy of it that is not older than the last report; else send nothing more for these surveys.",
         )
 
 
