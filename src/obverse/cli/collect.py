@@ -119,7 +119,7 @@ def simulate(name: str, shares: tuple[str, ...], people: int | None, as_json: bo
     if found.parts:
         print_estimates(estimates(found, held.tally), as_json, truth=held.truth)
         return
-    result = estimated(found, held.tally)
+    result = estimated(found, held.tally, each=1)  # they were played to send once
     if as_json:
         print_json({**result.as_json(), "truth": held.truth})
         return
@@ -223,6 +223,8 @@ def forget(name: str, as_json: bool, project: Path) -> None:
 @click.option("--delta", type=float, default=1e-8, show_default=True, help="At which a shuffled batch's epsilon is told.")
 @click.option("--items", type=click.File("r"), help="Texts to estimate, one a line; else words are discovered.")
 @click.option("--beyond", type=Range(0, 1), help="Share of reports beyond a lifetime; by the schedule unless told.")
+@click.option("--each", type=click.IntRange(1), metavar="K",
+              help="Reports of permanent answers that one device sent at most; all that it may unless told.")  # fmt: skip
 @click.option("--regress", is_flag=True, help="RAPPOR: find which of the texts explain the reports, and which share none does.")
 @click.option("--merge", type=click.File("rb"), multiple=True, metavar="FILE", help="Counts that another collector saved.")
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it, as .html, .svg or .png.")
@@ -236,6 +238,7 @@ def estimate(
     delta: float,
     items: TextIO | None,
     beyond: float | None,
+    each: int | None,
     regress: bool,
     merge: tuple[BinaryIO, ...],
     plot: Path | None,
@@ -265,7 +268,7 @@ def estimate(
     named = [line.strip() for line in items or () if line.strip()]
     found = estimated(
         spec, counted, named,
-        level=confidence, simultaneous=simultaneous, malice=malicious, beyond=beyond, regress=regress,
+        level=confidence, simultaneous=simultaneous, malice=malicious, beyond=beyond, regress=regress, each=each,
     )  # fmt: skip
     if plot is not None:
         save(found.plot(), plot)

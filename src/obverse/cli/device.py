@@ -153,11 +153,15 @@ def _tell_standing(spec: Spec, device: Device, as_json: bool) -> None:
     from obverse.core.numbers import plain
 
     known, asked = device.record(spec), spec.survey
-    spent, most = plain(known.spent), plain(asked.lifetime)
+    spent, most, together = plain(known.spent), plain(asked.lifetime), device.spent()
     if as_json:
-        told = {"consent": known.consent, "reports": known.reports, "epsilon": {"spent": spent, "lifetime": most}}
-        print_json({"version": 1, "survey": spec.id, **told})
+        losses = {"spent": spent, "lifetime": most, "device": plain(together)}
+        print_json(
+            {"version": 1, "survey": spec.id, "consent": known.consent, "reports": known.reports, "epsilon": losses}
+        )
         return
     print_fact("Consent", known.consent)
     print_fact("Reports", f"{known.reports:,} of {asked.reports:,}")
     print_fact("Spent", f"epsilon {spent} of {most} in a lifetime")
+    if together > known.spent:
+        print_fact("Together", f"epsilon {plain(together)} in all surveys that this device answered; their losses add up")

@@ -27,6 +27,7 @@ def print_estimate(found: Estimate, candidates: int) -> None:
     print_fact("Reports", f"{found.n:,}")
     kind = "all intervals at once" if found.simultaneous else "each interval"
     beside = "; the simplex view adds up to one, and is biased" if on_simplex else ""
+    beside += f"; as wide as if one device had sent up to {found.each:,} of these" if found.each > 1 else ""
     beside += "; wider, because words were chosen" if found.discovery is not None else ""
     print_fact("Noise", f"{kind} at {100 * found.level:g} %{beside}")
     if found.unexplained is not None:

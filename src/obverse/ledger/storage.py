@@ -32,6 +32,7 @@ class Shape:
     code_missing: str
     code_unwritable: str
     code_damaged: str
+    lost: str = ""  # what to do where the file is gone or damaged, if it is no ledger of a budget
 
     @property
     def format(self) -> int:
@@ -178,7 +179,7 @@ class Database:
         return connection.execute(statement)
 
     def _error(self, code: str, why: str) -> LedgerError:
-        return _error(code, self.path, why)
+        return _error(code, self.path, why, self._shape)
 
 
 @contextmanager
@@ -191,9 +192,9 @@ def translated(shape: Shape, path: Path) -> Iterator[None]:
         if primary in _BUSY:
             raise _error("ledger_busy", path, "another process held the file for too long") from None
         code = shape.code_damaged if primary in _DAMAGED else shape.code_unwritable
-        raise _error(code, path, f"SQLite says: {error}") from None
+        raise _error(code, path, f"SQLite says: {error}", shape) from None
     except UnicodeError:
-        raise _error(shape.code_damaged, path, "the file's own text cannot be read") from None
+        raise _error(shape.code_damaged, path, "the file's own text cannot be read", shape) from None
 
 
 def upgrade(connection: sqlite3.Connection, shape: Shape, path: Path) -> None:
@@ -216,7 +217,7 @@ def _format_of(connection: sqlite3.Connection, shape: Shape, path: Path) -> int:
     if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] and application_id == 0:
         return -1
     if application_id != shape.application_id or version < 0:
-        raise _error(shape.code_damaged, path, "the file is not one of Obverse's")
+        raise _error(shape.code_damaged, path, "the file is not one of Obverse's", shape)
     if version > shape.format:
         raise LedgerError(
             "ledger_newer",
@@ -227,9 +228,10 @@ def _format_of(connection: sqlite3.Connection, shape: Shape, path: Path) -> int:
     return version
 
 
-def _error(code: str, path: Path, why: str) -> LedgerError:
+def _error(code: str, path: Path, why: str, shape: Shape | None = None) -> LedgerError:
     message, fix = _TEXTS[code]
-    return LedgerError(code, message, place=str(path), why=why, fix=fix)
+    lost = shape is not None and code in (shape.code_missing, shape.code_damaged) and shape.lost
+    return LedgerError(code, message, place=str(path), why=why, fix=lost or fix)
 
 
 def _primary(error: sqlite3.Error) -> int:

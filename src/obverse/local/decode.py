@@ -49,13 +49,16 @@ def decode(protocol: Rappor, counts: Counts, candidates: Codes, *, false_alarm: 
              all items sum to one, so E[y] - b is the sum of f_v (x_v - b), x_v the bits of v; items that are not listed have
              x_v - b of mean zero over hashes and add to the noise only, which the residuals measure. Candidates that are
              not chosen have share zero and p-value one; p-values of the others, one-sided, are compared by Holm's rule as
-             though all candidates had been tested.
+             though all candidates had been tested. A bit's weight is that of the rate which the chosen ones give it, and of
+             all bits alike while they are chosen: by its own count, bits that are low by chance would weigh most.
     Assumes: people enough for normal errors (some thousand); the choice is made on the counts that are tested, so that the
              chance is approximate.
     """
     import numpy as np
 
-    cohorts, target, weights = _response(protocol, counts)
+    cohorts, shares, people = _response(protocol, counts)
+    weights = _weights(protocol, people, np.full_like(shares, shares.mean()))
+    target = shares * weights
     scores = np.zeros(len(candidates))
     for start in range(0, len(candidates), SCREENED_MAX):
         some = _design(protocol, cohorts, weights, candidates[start : start + SCREENED_MAX])
@@ -65,6 +68,10 @@ def decode(protocol: Rappor, counts: Counts, candidates: Codes, *, false_alarm: 
     gram = scaled.T @ scaled
     taken = _lasso(gram, scaled.T @ target, CHOSEN_AT * np.sqrt(np.diag(gram))) > 0
     chosen = kept[taken]
+    likely = scaled[:, taken] @ _least_squares(scaled[:, taken], target)[0] / weights
+    first, weights = weights, _weights(protocol, people, likely)
+    scaled *= (weights / first)[:, None]
+    target, own = shares * weights, (scaled**2).sum(axis=0)
     value, sd, p_value = np.zeros(len(candidates)), np.zeros(len(candidates)), np.ones(len(candidates))
     value[chosen], covariance = _least_squares(scaled[:, taken], target)
     sd[chosen] = np.sqrt(np.diag(covariance))
@@ -72,10 +79,10 @@ def decode(protocol: Rappor, counts: Counts, candidates: Codes, *, false_alarm: 
     found = holm(p_value, false_alarm)
     explained, covariance = _least_squares(scaled[:, found[kept]], target)
     unexplained = 1 - float(explained.sum()), float(np.sqrt(covariance.sum()))
-    together = np.linalg.pinv(gram[np.ix_(taken, taken)], hermitian=True) @ scaled[:, taken].T
+    together = np.linalg.pinv(scaled[:, taken])
     moved = _moved(protocol, counts, cohorts, together * weights)
     for start in range(0, len(kept), SOME):  # each as if it were the only one
-        alone = scaled[:, start : start + SOME].T / np.diag(gram)[start : start + SOME, None]
+        alone = scaled[:, start : start + SOME].T / own[start : start + SOME, None]
         moved = max(moved, _moved(protocol, counts, cohorts, alone * weights))
     return Decoded(value, sd, p_value, found, *unexplained, moved)
 
@@ -120,18 +127,24 @@ def holm(p_values: Doubles, false_alarm: float) -> Bits:
 
 
 def _response(protocol: Rappor, counts: Counts) -> tuple[Counts, Doubles, Doubles]:
-    """Cohorts with reports; for each of their bits the estimated share less the expected one, in standard errors, of which
-    one is one over the weight.
-    """
+    """Cohorts with reports; for each of their bits the estimated share less the expected one, and the people of the cohort."""
     import numpy as np
 
     (cohorts,) = np.nonzero(counts[:, -1])
     bits, people = counts[cohorts, :-1].astype(np.float64), counts[cohorts, -1:].astype(np.float64)
     p, q = float(protocol.own), float(protocol.other)
-    rate = np.clip(bits / people, 0.5 / people, 1 - 0.5 / people)
-    weights = (p - q) / np.sqrt(rate * (1 - rate) / people)
     shares = (bits / people - q) / (p - q) - _held(protocol)
-    return cohorts, (shares * weights).reshape(-1), weights.reshape(-1)
+    return cohorts, shares.reshape(-1), np.broadcast_to(people, bits.shape).reshape(-1)
+
+
+def _weights(protocol: Rappor, people: Doubles, shares: Doubles) -> Doubles:
+    """One over the standard errors of the shares of bits, less the expected one, if these are the true ones."""
+    import numpy as np
+
+    p, q = float(protocol.own), float(protocol.other)
+    rate = q + (p - q) * np.clip(shares + _held(protocol), 0.0, 1.0)
+    found: Doubles = (p - q) * np.sqrt(people / (rate * (1 - rate)))
+    return found
 
 
 def _design(protocol: Rappor, cohorts: Counts, weights: Doubles, candidates: Codes) -> Matrix:

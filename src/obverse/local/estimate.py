@@ -21,6 +21,7 @@ from obverse.local.grid import Grid
 from obverse.local.interval import interval
 from obverse.local.protocols import Rappor
 from obverse.local.protocols.base import sampled
+from obverse.local.protocols.standing import repeated
 from obverse.local.spec import Spec
 from obverse.local.tally import Tally
 
@@ -64,6 +65,7 @@ class Estimate:
     pull: float = 0.0  # how far they would pull the furthest value
     unexplained: tuple[float, float] | None = None  # by regression: the share of people whom no item found explains, deviation
     discovery: Discovery | None = None  # where nobody named the items
+    each: int = 1  # of reports of permanent answers, how many one device may have sent
 
     @property
     def floor_share(self) -> float:
@@ -81,6 +83,7 @@ class Estimate:
             "floor": self.floor,
             "malicious": {"share": self.malice, "worst_shift": self.worst_shift},
             "odd": self.odd,
+            "each": self.each,
             "beyond": {"share": self.beyond, "pull": self.pull},
             "unexplained": None if self.unexplained is None else dict(zip(("share", "deviation"), self.unexplained)),
             **({} if self.discovery is None else {"discovery": self.discovery.as_json()}),
@@ -121,16 +124,18 @@ def estimate(
     beyond: float | None = None,
     regress: bool = False,
     among: int = 0,
+    each: int | None = None,
 ) -> Estimate:
     """Shares of the options, or of these items, among all reports, or among more of which chance picked these.
 
     `beyond`: the share of reports that tell nothing, if other than by the schedule. `regress`: RAPPOR, which of the items
-    explain the reports.
+    explain the reports. `each`: how many reports of permanent answers are of one device at most, if not all that it may send.
     """
     import numpy as np
 
     enough(spec, tally.n)
-    told = _Told(spec, tally, level, malice, float(scheduled_share(spec)) if beyond is None else beyond)
+    silent = float(scheduled_share(spec)) if beyond is None else beyond
+    told = _Told(spec, tally, level, malice, silent, min(each or spec.survey.reports, tally.n) if spec.lasting else 1)
     if spec.grid is not None:
         return told.mean(spec.grid)
     named = tuple(items) or spec.survey.options
@@ -139,7 +144,8 @@ def estimate(
     codes = np.array([spec.code(item) for item in named], dtype=np.uint64)
     if regress:
         return told.regressed(named, codes)
-    found = sampled(spec.protocol.estimate(tally.counts, tally.n, codes), tally.n, max(among, tally.n))
+    found = repeated(spec.protocol.estimate(tally.counts, tally.n, codes), told.each)
+    found = sampled(found, tally.n, max(among, tally.n))
     deviation = np.sqrt(found.variance)
     wide = quantile(level, len(named) if simultaneous else 1)
     tests = corrected(np.array([NormalDist().cdf(-x) for x in found.value / np.maximum(deviation, 1e-300)]))
@@ -162,6 +168,7 @@ class _Told:
     level: float
     malice: float
     beyond: float
+    each: int
 
     def estimate(
         self,
@@ -192,6 +199,7 @@ class _Told:
             pull(spec, shares, self.beyond) * width,
             unexplained,
             discovery,
+            self.each,
         )
 
     def mean(self, grid: Grid) -> Estimate:
@@ -223,7 +231,10 @@ class _Told:
             for code, v, low, high, s, p in zip(found.codes, found.found.value, lows, highs, deviation, found.p_values)
         )
         floor = math.sqrt(found.found.floor)
-        return self.estimate(rows, found.found.value, floor=floor, simultaneous=simultaneous, discovery=told)
+        moved = found.leverage
+        return self.estimate(
+            rows, found.found.value, floor=floor, simultaneous=simultaneous, discovery=told, leverage=moved
+        )
 
     def regressed(self, named: Sequence[str], codes: Codes) -> Estimate:
         """The items that are found among these candidates, by regression on the bits of all cohorts."""

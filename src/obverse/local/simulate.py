@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from obverse.local.protocols.base import Codes
 
 PLAYED_AT_ONCE = 1 << 18
+PLAYED_MAX = 10**7  # people whose reports are made one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +68,14 @@ def _played_each(spec: Spec, shares: Sequence[str], people: int, generator: np.r
         own = [rest for name, rest, _ in named if name == part.survey.name]
         items = part.survey.options or [""] * (part.grid.size if part.grid is not None else 0)
         chances = _chances(items, own) if part.grid is None else np.full(len(items), 1 / len(items))
-        held = generator.multinomial(people, chances)
+        own_held, others = (generator.multinomial(many, chances) for many in (n, people - n))
+        held = own_held + others  # of all people, of whom only these are asked
         if part.grid is None:
             truth |= {f"{part.survey.name}={item}": int(h) / people for item, h in zip(items, held)}
         else:
             along = float(held @ np.linspace(0, 1, len(held))) / people
             truth[f"{part.survey.name}=mean"] = part.grid.number(along)
-        tally, how = _tally(part, generator.multivariate_hypergeometric(held, n, method="marginals").tolist(), generator)
+        tally, how = _tally(part, own_held.tolist(), generator)
         tallies.append(tally)
     counts = np.concatenate([*(tally.counts.reshape(-1) for tally in tallies), asked.astype(np.int64)])
     return Played(Tally(spec.digest, people, counts), truth, how)
@@ -99,6 +101,7 @@ def _tally(spec: Spec, held: Sequence[int], generator: np.random.Generator) -> t
     tally = simulated(spec, held, generator)
     if tally is not None:
         return tally, "the exact law of the counts"
+    _check_played(spec, sum(held))
     codes = np.arange(len(held)) if spec.grid is not None else spec.codes()
     return _reported(spec, np.repeat(np.array(codes, dtype=np.uint64), held)), "as many reports"
 
@@ -107,6 +110,7 @@ def _played_words(spec: Spec, spelling: Spelling, shares: Sequence[str], people:
     """So many people with these shares of words, and all others with words of their own, at random."""
     import numpy as np
 
+    _check_played(spec, people)
     wanted = dict(_share(text) for text in shares)
     rest = 1 - sum(wanted.values())
     if rest < -1e-9:
@@ -130,6 +134,16 @@ def _reported(spec: Spec, codes: Codes) -> Tally:
         made = spec.protocol.reports(codes[start : start + PLAYED_AT_ONCE], Rng())
         total = total.plus(tallied(spec.digest, spec.protocol, made))
     return total
+
+
+def _check_played(spec: Spec, people: int) -> None:
+    if people > PLAYED_MAX:
+        raise Refused(
+            "bad_parameter",
+            f"{spec.protocol.name} is played report by report, for at most {PLAYED_MAX:,} people.",
+            why="the law of its counts has no short form.",
+            fix="Play fewer by --people; `obverse collect plan` tells the error of any number.",
+        )
 
 
 def _not_one() -> Refused:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from obverse.core.errors import Refused, invariant
-from obverse.local.protocols import LocalProtocol
+from obverse.local.protocols import HadamardCountMean, LocalProtocol
 
 if TYPE_CHECKING:
     from obverse.local.protocols.base import Counts, Payloads
@@ -98,7 +98,8 @@ def loaded(survey: bytes, protocol: LocalProtocol, saved: bytes) -> Tally:
         collectors = told["collectors"]
         if type(collectors) is not list or not all(type(one) is str and COLLECTOR.fullmatch(one) for one in collectors):
             raise ValueError
-        if (found.counts > found.n).any() or (found.counts < -found.n).any():
+        least = -found.n if isinstance(protocol, HadamardCountMean) else 0  # there signs are summed
+        if (found.counts > found.n).any() or (found.counts < least).any():
             raise ValueError
     except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, zlib.error):
         fix = "Save it by `obverse collect tally`."

@@ -52,6 +52,7 @@ SHAPE = Shape(
     code_missing="ledger_missing",
     code_unwritable="ledger_unwritable",
     code_damaged="ledger_damaged",
+    lost="Bring back a copy of it that is not older than the last report: an older one knows not all tokens that were spent.",
 )
 FILE = "collected.db"
 NO_TIME = (0, 0)  # of files: when reports came in is nobody's business

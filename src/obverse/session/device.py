@@ -49,6 +49,7 @@ SHAPE = Shape(
     code_missing="ledger_missing",
     code_unwritable="ledger_unwritable",
     code_damaged="ledger_damaged",
+    lost="Bring back a copy of it that is not older than the last report: an older one gives back what was spent.",
 )
 
 
@@ -103,6 +104,15 @@ class Device:
         """What is remembered of a survey, for the device's owner."""
         with self._database.reading() as connection:
             return self._record(connection, spec)
+
+    def spent(self) -> Fraction:
+        """Epsilon of all surveys together: losses of one person add up, whoever collects, for who sees all reports."""
+        with self._database.reading() as connection:
+            rows = connection.execute("SELECT spent FROM survey").fetchall()
+        try:
+            return sum((Fraction(spent) for (spent,) in rows), Fraction(0))
+        except (TypeError, ValueError, ZeroDivisionError):
+            raise self._damaged() from None
 
     def close(self) -> None:
         self._database.close()

@@ -33,6 +33,7 @@ SHAPE = Shape(
     code_missing="ledger_missing",
     code_unwritable="ledger_unwritable",
     code_damaged="ledger_damaged",
+    lost="Bring back a copy of it that is not older than the last batch: an older one knows not all tokens that were spent.",
 )
 KEY_BYTES = 32
 

@@ -58,6 +58,18 @@ def test_a_device_of_ones_own_keeps_its_own_counts(obverse: Obverse, token: str,
     assert (told["consent"], told["reports"], told["epsilon"]["spent"]) == ("withdrawn", 1, "1.09862")
 
 
+def test_what_all_surveys_of_a_device_lost_is_told(obverse: Obverse, token: str, project: Path) -> None:
+    obverse("collect", "answer", "smoking", "yes", "--token", token, "--consent")
+    with (project / "obverse.toml").open("a", encoding="utf-8") as file:
+        file.write(SURVEY.replace("surveys.smoking", "surveys.again"))
+    said = obverse("collect", "consent", "again").stdout
+    assert "Spent    epsilon 0 of" in said
+    assert "Together epsilon 1.09862 in all surveys" in said
+    assert "Together" not in obverse("collect", "consent", "smoking").stdout
+    told = json.loads(obverse("collect", "consent", "again", "--no", "--json").stdout)
+    assert told["epsilon"] == {"spent": "0", "lifetime": "2.1974", "device": "1.09862"}
+
+
 def test_declining_takes_one_word_and_agreeing_shows_the_text(obverse: Obverse, token: str) -> None:
     assert "declined" in obverse("collect", "consent", "smoking", "--no").stdout
     assert "no_consent" in obverse("collect", "answer", "smoking", "no", "--token", token).stderr

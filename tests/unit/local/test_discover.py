@@ -22,9 +22,10 @@ from obverse.local.coins import Coins
 from obverse.local.discover import people_for
 from obverse.local.estimate import estimate
 from obverse.local.foresee import foresee, people_needed
+from obverse.local.hashing import key_symbols_of
 from obverse.local.memo import Memo
 from obverse.local.protocols import Fragments, Prefixes, Projective, ProjectiveSketch, WordProtocol
-from obverse.local.protocols.words import beginnings, extended
+from obverse.local.protocols.words import _meeting, beginnings, extended, sifted
 from obverse.local.simulate import played
 from obverse.local.spec import Spec, spec_of
 from obverse.local.tally import Tally, tallied
@@ -266,3 +267,21 @@ def test_the_most_frequent_surnames_are_found_of_a_million_people() -> None:
     frequent = names[people_with / n > 1.2 * protocol.visible(n, 0.001, 1e-4)]
     assert {spelling.word(int(name)) for name in frequent} >= {"smith", "johnso", "willia", "jones"}
     assert set(frequent.tolist()) <= set(found.codes.tolist()) <= set(names.tolist())
+
+
+def test_liars_move_a_word_that_was_found_by_no_more_than_is_told() -> None:
+    """Words are told apart by the rows in which they meet, so reports that support one take from others."""
+    sketch, rng, n, crafted = small("prefixes", 1).sketch, SeededRng(6), 240_000, 1_280  # type: ignore[attr-defined]
+    keys = rng.words(30)
+    counts = sketch.fold(sketch.reports(np.repeat(keys, n // 30), rng))
+    slopes = np.linalg.inv(_meeting(sketch, keys, 30) + np.eye(30))[0]
+    columns = [key_symbols_of(np.array([row], dtype=np.uint64), keys, sketch.columns) for row in range(sketch.rows)]
+    gains = np.array([slopes @ sketch.answer.agreement()[own.astype(np.int64)] for own in columns])
+    added = counts.copy()
+    added[np.arange(sketch.rows), gains.argmax(axis=1)] += crafted // sketch.rows
+    before, after = (sifted(sketch, table, keys, 0.01) for table in (counts, added))
+    assert len(before.places) == len(after.places) == 30
+    total, share = n + crafted, crafted / (n + crafted)
+    shift = float(after.found.value[after.places == 0][0] - before.found.value[before.places == 0][0] * n / total)
+    assert 1.05 * share * sketch.leverage() < shift <= share * after.leverage
+    assert after.leverage < 2 * sketch.leverage()

@@ -76,3 +76,11 @@ def test_what_does_not_fit_is_refused(saved: bytes, code: str) -> None:
     with pytest.raises(Refused) as caught:
         loaded(SPEC.digest, SPEC.protocol, saved)
     assert caught.value.code == code
+
+
+def test_counts_below_nothing_are_refused_where_no_signs_are_summed() -> None:
+    plain = spec_for(["a", "b", "c"])
+    assert loaded(plain.digest, plain.protocol, Tally(plain.digest, 30, np.array([5, 0, 25])).saved()).n == 30
+    with pytest.raises(Refused) as caught:
+        loaded(plain.digest, plain.protocol, Tally(plain.digest, 30, np.array([-5, 10, 25])).saved())
+    assert caught.value.code == "not_a_tally"

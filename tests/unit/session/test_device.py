@@ -95,6 +95,18 @@ def test_surveys_have_records_of_their_own(tmp_path: Path) -> None:
     assert code_of(lambda: device.report(spec_for(), "no", token=TOKEN)) == "no_consent"
 
 
+def test_losses_of_all_surveys_add_up(tmp_path: Path) -> None:
+    """A survey that is declared anew has a budget of its own; what a device lost in all is told nevertheless."""
+    device, anew = Device(tmp_path), spec_for(more="reports = 5\nper_day = 3\nlifetime = 3.5")
+    assert device.spent() == 0
+    for spec in (FRESH, anew, LASTING):
+        device.consent(spec)
+        device.report(spec, spec.survey.options[0], token=TOKEN)
+    assert device.spent() == 2 * FRESH.loss + LASTING.loss
+    device.withdraw(LASTING)
+    assert device.spent() == sum(device.record(spec).spent for spec in (FRESH, anew, LASTING)) > 2 * FRESH.loss + LASTING.loss
+
+
 def test_toggling_consent_gives_nothing_back(tmp_path: Path) -> None:
     """Neither epsilon nor fresh permanent answers: one who toggles each time is asked no more often than another."""
     device, sent = Device(tmp_path, rng=SeededRng(4)), []
@@ -246,6 +258,16 @@ def test_a_ledger_that_does_not_hold_together_sends_nothing(tmp_path: Path, dama
     with pytest.raises(LedgerError) as refused:
         Device(tmp_path).report(FRESH, "no", token=TOKEN)
     assert refused.value.code == "ledger_damaged"
+
+
+def test_a_file_that_is_no_ledger_says_what_a_device_can_do(tmp_path: Path) -> None:
+    """An older copy would give back what was spent, so none is asked for."""
+    (tmp_path / "device.db").write_text("no database " * 50)
+    with pytest.raises(LedgerError) as refused:
+        Device(tmp_path)
+    assert refused.value.code == "ledger_damaged"
+    assert "not older than the last report" in refused.value.fix
+    assert "restore" not in refused.value.fix
 
 
 def test_a_key_that_is_none_is_refused(tmp_path: Path) -> None:

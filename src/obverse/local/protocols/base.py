@@ -46,6 +46,8 @@ class Estimated:
     tilt: Doubles | float = 0.0
     bend: Doubles | float = 0.0
     grain: Doubles | float = 0.0  # half of what one report moves a value
+    standing: Doubles | float = 0.0  # of the variance, what is of coins that a device keeps for all of its reports
+    lean: Doubles | float = 0.0  # by how much more that is at all than at no share
 
 
 class LocalProtocol(Protocol):

@@ -16,6 +16,7 @@ from obverse.local.protocols.base import Coded, Estimated, Told, bytes_for, numb
 from obverse.local.protocols.direct import Direct
 from obverse.local.protocols.local_hash import SYMBOLS_MAX
 from obverse.local.protocols.sketch import pool_squares, pool_sums, with_collisions
+from obverse.local.protocols.standing import with_standing
 
 if TYPE_CHECKING:
     from obverse.local.protocols.base import Bits, Codes, Counts, Payloads
@@ -135,7 +136,10 @@ class Loloha:
         return tallied(payloads, self.pool * self.symbols).reshape(self.shape)
 
     def estimate(self, counts: Counts, n: int, codes: Codes) -> Estimated:
-        found = supported(pool_sums(counts, codes), n, self.own, Fraction(1, self.symbols))
+        q, gap = Fraction(1, self.symbols), (self.second.own - self.second.other) ** 2
+        found = supported(pool_sums(counts, codes), n, self.own, q)
+        own, other = (float(chance * (1 - chance) * gap) for chance in (self.first.own, q))  # of a permanent symbol
+        found = with_standing(found, own, other, n * float(self.own - q) ** 2)
         return with_collisions(found, pool_squares(counts, self.own - self.other), 1 / (self.pool * (self.symbols - 1)))
 
     def leverage(self) -> float:

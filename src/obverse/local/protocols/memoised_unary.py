@@ -13,6 +13,7 @@ from obverse.local.coins import Coins, vectors
 from obverse.local.columns import column_sums
 from obverse.local.odds import EPSILON_MAX, HALF, ONE, check_epsilon, epsilon_of, exp_down, most_odds, share, sway
 from obverse.local.protocols.base import Coded, Estimated, Told, everyone, supported
+from obverse.local.protocols.standing import with_standing
 from obverse.local.protocols.unary import Unary
 
 if TYPE_CHECKING:
@@ -125,7 +126,9 @@ class MemoisedUnary:
         return column_sums(payloads, self.size)
 
     def estimate(self, counts: Counts, n: int, codes: Codes) -> Estimated:
-        return supported(counts[codes], n, self.own, self.other)
+        found, gap = supported(counts[codes], n, self.own, self.other), share(self.high - self.low) ** 2
+        own, other = (share(odds) * (1 - share(odds)) * gap for odds in (self.first.own, self.first.other))
+        return with_standing(found, float(own), float(other), n * float(self.own - self.other) ** 2)
 
     def leverage(self) -> float:
         return sway(self.own, self.other)

@@ -140,7 +140,8 @@ class Prefixes:
             tried = extended(tried[found.places], self.symbols, self.step)
         found = sifted(self.sketch, counts[-1], tried, false_alarm / max(len(tried), 1))
         told = max(1, int(counts[-1].sum()))
-        return named(tried, len(tried), replace(found, found=sampled(found.found, told, n)))
+        found = replace(found, found=sampled(found.found, told, n), leverage=found.leverage * n / told)
+        return named(tried, len(tried), found)
 
     def visible(self, n: int, false_alarm: float, missed: float) -> float:
         """The largest share of those that each group lets through with its part of the luck; twice STRAYS are followed."""

@@ -16,6 +16,7 @@ from obverse.local.hashing import WORD, key_symbol, key_symbols_of
 from obverse.local.odds import EPSILON_MAX, HALF, ONE, check_epsilon, epsilon_of, exp_down, most_odds, share, sway
 from obverse.local.protocols.base import Coded, Estimated, Told, bytes_for, numbers_in, packed
 from obverse.local.protocols.sketch import cell_sums, squared_shares, with_collisions
+from obverse.local.protocols.standing import with_standing
 
 if TYPE_CHECKING:
     from obverse.local.protocols.base import Bits, Codes, Counts, Doubles, Payloads
@@ -181,6 +182,8 @@ class Rappor:
         none = (held * p * (1 - p) + (1 - held) * q * (1 - q)) * alike + (p - q) ** 2 * varied
         tilt = p * (1 - p) * alike - none
         found = Estimated(value, (none + known * tilt) / scale, tilt=tilt / scale, grain=1 / (2 * n * h * back))
+        kept = float(share(self.flip) * (1 - share(self.flip)) * share(self.high - self.low) ** 2) * alike
+        found = with_standing(found, kept, kept + (p - q) ** 2 * varied, scale)
         squares = squared_shares(counts, self.own, self.other, held)
         return with_collisions(found, squares, varied / (self.cohorts * (1 - held) ** 2))
 

@@ -38,6 +38,7 @@ class Discovered:
     p_values: Doubles
     tested: int
     full: bool  # more stood out than are followed
+    leverage: float  # by how many people's number one crafted report can move a share
 
 
 @runtime_checkable
@@ -107,12 +108,13 @@ def beginnings(symbols: int, letters: int) -> Codes:
 
 @dataclass(frozen=True, slots=True)
 class Sifted:
-    """Which candidates stand out, the surest first: their places, shares, and deviations from nothing."""
+    """Which candidates stand out, the surest first: their places, shares, and deviations from nothing; and their leverage."""
 
     places: Counts
     found: Estimated
     deviates: Doubles
     full: bool
+    leverage: float
 
 
 def sifted(sketch: ProjectiveSketch, counts: Counts, keys: Codes, chance: float) -> Sifted:
@@ -132,7 +134,7 @@ def sifted(sketch: ProjectiveSketch, counts: Counts, keys: Codes, chance: float)
     n = int(counts.sum())
     none = np.zeros(0)
     if not n or not len(keys):
-        return Sifted(np.zeros(0, dtype=np.int64), Estimated(none, none), none, False)
+        return Sifted(np.zeros(0, dtype=np.int64), Estimated(none, none), none, False, 0.0)
     table, least = sketch.support(counts), NormalDist().inv_cdf(1 - chance)
     raw = supported(cell_sums(table, keys, sketch.columns), n, sketch.own, sketch.other).value
     first = _deviates(raw, n, sketch, np.zeros(1))
@@ -140,8 +142,8 @@ def sifted(sketch: ProjectiveSketch, counts: Counts, keys: Codes, chance: float)
     places = places[np.argsort(-first[places], kind="stable")][:KEPT]
     sure = int((first[places] > least).sum())  # they come first
     meeting = _meeting(sketch, keys[places], sure)
-    solved = np.linalg.solve(meeting[:sure] + (1 + TINY) * np.eye(sure), raw[places[:sure]])
-    shares = raw[places] - meeting @ solved
+    taken = meeting @ np.linalg.inv(meeting[:sure] + (1 + TINY) * np.eye(sure))  # of the raw shares of those that are sure
+    shares = raw[places] - taken @ raw[places[:sure]]
     own, other, known = float(sketch.own), float(sketch.other), np.clip(shares, 0.0, 1.0)
     scale, rate = n * (own - other) ** 2, other + known[:sure] * (own - other)
     left = max(sketch.squares(counts, table) - float((known[:sure] ** 2).sum()), 0.0) * sketch.met
@@ -152,7 +154,25 @@ def sifted(sketch: ProjectiveSketch, counts: Counts, keys: Codes, chance: float)
     variance = (other * (1 - other) + known * tilt) / scale + more
     full = int((first > least).sum()) > KEPT
     sized = Estimated(shares[kept], variance[kept], left, tilt=tilt / scale, grain=1 / (2 * n * (own - other)))
-    return Sifted(places[kept], sized, deviates[kept], full)
+    slopes = np.eye(len(places)) - np.pad(taken, ((0, 0), (0, len(places) - sure)))
+    return Sifted(places[kept], sized, deviates[kept], full, _leverage(slopes[kept], own, other))
+
+
+def _leverage(slopes: Matrix, own: float, other: float) -> float:
+    """By how many people's number one report moves a share at the most, that is so much of each raw share.
+
+    Claim:   with s the slopes, s+ and s- what is positive and what is negative of them, q the chance of another item's support
+             and p that of one's own, the larger of (s+ (1 - q) + s- q) / (p - q) up and 1 + (s+ q + s- (1 - q)) / (p - q) down.
+    Proof:   a report counts (1 - q) / (p - q) or -q / (p - q) in each raw share, and at the worst in each as its slope has it.
+             Its sender would have counted 0 or 1.
+    Assumes: which words are sure stays as it is.
+    """
+    import numpy as np
+
+    rise, fall = np.maximum(slopes, 0.0).sum(axis=1), np.maximum(-slopes, 0.0).sum(axis=1)
+    up = (rise * (1 - other) + fall * other) / (own - other)
+    down = 1 + (rise * other + fall * (1 - other)) / (own - other)
+    return float(np.maximum(up, down).max(initial=0.0))
 
 
 def named(codes: Codes, tested: int, found: Sifted) -> Discovered:
@@ -160,7 +180,7 @@ def named(codes: Codes, tested: int, found: Sifted) -> Discovered:
     import numpy as np
 
     p_values = np.array([min(tested * NormalDist().cdf(-z), 1.0) for z in found.deviates])
-    return Discovered(codes[found.places], found.found, p_values, tested, found.full)
+    return Discovered(codes[found.places], found.found, p_values, tested, found.full, found.leverage)
 
 
 def share_seen(sketch: ProjectiveSketch, n: float, chance: float, missed: float) -> float:
