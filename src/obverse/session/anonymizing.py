@@ -25,6 +25,7 @@ from obverse.engines.collapse import Preparation, Relabelled, Workshop
 from obverse.engines.exact_tables import read_table
 from obverse.session.weak_points import raw_points, weak_points
 
+TABLES = ("table.csv", "table.parquet")
 MANIFEST, REPORT, PAGE = "manifest.json", "report.json", "report.html"
 SECRET_BYTES = 16
 
@@ -160,7 +161,7 @@ def _raw(shop: Workshop, wish: Wish, target: Path) -> dict[str, Any]:
 
 def written_to(files: Files) -> Path:
     """The released table: CSV or Parquet, as the table that it is made from."""
-    return files.out / ("table.parquet" if files.table.suffix == ".parquet" else "table.csv")
+    return files.out / TABLES[files.table.suffix == ".parquet"]
 
 
 def _apart(files: Files) -> None:
