@@ -12,7 +12,7 @@ from typing import Any
 from obverse.anonymize.measured import closeness_on_trees
 from obverse.anonymize.models import Present
 from obverse.anonymize.page import page
-from obverse.anonymize.recipes import Recipe, guessed, read
+from obverse.anonymize.recipes import Recipe, guessed, in_time, read
 from obverse.anonymize.recoding import unchanged
 from obverse.anonymize.report import RAW, checked, claim_of, report_of
 from obverse.anonymize.run import anonymized
@@ -114,7 +114,8 @@ def collapsed(shop: Workshop, quasi: Sequence[str], carried: Sequence[str], sens
     people, others = shop.counts()
     if not people.sum():
         raise Refused("no_rows", "the table has no rows.")
-    return Codes(tuple(found[: len(quasi)]), tuple(found[len(quasi) :]), people, others if population is not None else None)
+    secrets = tuple(map(in_time, found[len(quasi) :]))
+    return Codes(tuple(found[: len(quasi)]), secrets, people, others if population is not None else None)
 
 
 def hierarchy_files(folder: Path) -> dict[str, Recipe]:
