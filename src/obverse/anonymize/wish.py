@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
@@ -128,9 +129,12 @@ def _each(text: str, kinds: tuple[str, ...], table: Table, make: Callable[[str, 
 
 def _numbers(text: str) -> list[float]:
     try:
-        return [float(part) for part in text.split(",")]
+        found = [float(part) for part in text.split(",")]
     except ValueError:
-        raise _wrong(f"{text!r} is not a number.") from None
+        found = [math.nan]
+    if not all(map(math.isfinite, found)):
+        raise _wrong(f"{text!r} is not a number.")
+    return found
 
 
 def _in_unit(numbers: list[float]) -> float:
