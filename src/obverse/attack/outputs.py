@@ -111,6 +111,10 @@ def _numbers(found: Any) -> NDArray[Any] | None:
     return array if array.dtype.kind in "iuf" else None
 
 
+def written(one: Any) -> str:
+    """An output in words."""
+    return repr(one.tolist() if hasattr(one, "tolist") else one)
+
+
 def _word(one: Any) -> int:
-    word = repr(one.tolist() if hasattr(one, "tolist") else one)
-    return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "little", signed=True)
+    return int.from_bytes(hashlib.blake2b(written(one).encode(), digest_size=8).digest(), "little", signed=True)

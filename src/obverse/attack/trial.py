@@ -9,7 +9,7 @@ from typing import Any
 
 from obverse.attack.events import Event
 from obverse.attack.evidence import Evidence, choose, epsilon_lower_bound, evidence
-from obverse.attack.outputs import Form, counted, form_of
+from obverse.attack.outputs import Form, counted, form_of, written
 from obverse.core.errors import Refused, invariant
 
 Draw = Callable[[Any, int], Any]  # an input and a number n: n independent outputs
@@ -128,7 +128,7 @@ def _measured(draw: _Counted, pair: Pair, samples: int, delta: float, alpha: flo
 
 def _named(form: Form, event: Event, seen: Sequence[Any]) -> str:
     """An event of outputs that are no numbers, by some of those that it holds; in itself it is about their hashes."""
-    distinct = {repr(one): one for side in seen for one in side}
+    distinct = {written(one): one for side in seen for one in side}
     holds = event.holds(form.array(list(distinct.values()))).tolist()
     held = sorted((word for word, held in zip(distinct, holds) if held), key=lambda word: (len(word), word))
     shown = ", ".join(word[:WORD_MAX] for word in held[:WORDS])
