@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from obverse.attack.attacks import ATTACKS, Averaging, Background, Differencing, Linkage, Sampling, Tracker
+from obverse.attack.attacks import ATTACKS, Averaging, Background, Differencing, Homogeneity, Linkage, Sampling, Tracker
 from obverse.attack.attacks.averaging import middle
 from obverse.attack.attacks.differencing import differences
 from obverse.attack.examples import people_list, pick
@@ -136,3 +136,8 @@ def test_half_of_those_attacked_have_the_secret_where_that_can_be() -> None:
     people = [Person(i, i < 30) for i in range(100)]
     assert sum(p.secret for p in balanced(people, 40, 1)) == 20
     assert len(balanced(people, 100, 1)) == 100
+
+
+def test_a_table_of_one_secret_tells_it_of_everybody() -> None:
+    table = {"age": np.array(["1", "2", "2"], dtype=object), "ill": np.array(["flu"] * 3, dtype=object)}
+    assert "certain for everybody in the table" in Homogeneity().run(table, ("age",), "ill").sentence
