@@ -126,6 +126,7 @@ class Close:
     distance: str  # equal, ordered or hierarchical
     whole: NDArray[np.float64]
     levels: tuple[NDArray[np.int32], ...] = ()  # groups of the values at each level below the top, for hierarchical
+    order: str = ""  # what the order is, where it may not be the one that was meant
     absorbs: ClassVar[bool] = False
 
     def far(self, classes: Classes) -> NDArray[np.float64]:
@@ -140,7 +141,7 @@ class Close:
 
     @property
     def words(self) -> str:
-        return f"{self.t:g}-closeness of {self.name}, {self.distance} distance"
+        return f"{self.t:g}-closeness of {self.name}, {self.distance} distance{self.order}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,10 @@ from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from obverse.anonymize.hierarchy import ANYTHING, Hierarchy, from_paths
+from obverse.anonymize.table import Column
 from obverse.core.errors import Refused
 
 FANOUT = 4
@@ -173,6 +176,22 @@ def _widths(span: Decimal, *, whole: bool) -> tuple[str, ...]:
         found.append(f"{width.normalize():f}")
         width *= 2
     return tuple(found)
+
+
+def in_time(column: Column) -> Column:
+    """The column with its values in the order of time, where they are dates; others stay as they are."""
+    days = _dates(column.values)
+    if days is None:
+        return column
+    order = sorted(range(len(days)), key=lambda i: (days[i], i))
+    places = np.empty(column.size, dtype=np.int32)
+    places[[*order, column.missing]] = np.arange(column.size, dtype=np.int32)
+    return Column(column.name, tuple(column.values[i] for i in order), places[column.codes])
+
+
+def has_order(values: Sequence[str]) -> bool:
+    """Whether values are numbers or dates; the order of texts is only that of the alphabet."""
+    return _numbers(values) is not None or _dates(values) is not None
 
 
 def _whole(values: Sequence[str]) -> bool:

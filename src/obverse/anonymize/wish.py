@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from obverse.anonymize.lattice import LOSSES
 from obverse.anonymize.models import Close, Distinct, Entropy, Large, Model, Present, Recursive, Unsure
-from obverse.anonymize.recipes import Recipe, built, guessed
+from obverse.anonymize.recipes import Recipe, built, guessed, has_order
 from obverse.core.errors import Refused
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 VERSION = 1
 SEARCHES = ("optimal", "mondrian")
 L_KINDS, T_KINDS = ("distinct", "entropy", "recursive"), ("equal", "ordered", "hierarchical")
+ALPHABET = ", texts in alphabetical order"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +129,12 @@ def _each(text: str, kinds: tuple[str, ...], table: Table, make: Callable[[str, 
 
 def _numbers(text: str) -> list[float]:
     try:
-        return [float(part) for part in text.split(",")]
+        found = [float(part) for part in text.split(",")]
     except ValueError:
-        raise _wrong(f"{text!r} is not a number.") from None
+        found = [math.nan]
+    if not all(map(math.isfinite, found)):
+        raise _wrong(f"{text!r} is not a number.")
+    return found
 
 
 def _in_unit(numbers: list[float]) -> float:
@@ -155,4 +160,5 @@ def _close(kind: str, numbers: list[float], place: int, name: str, wish: Wish, t
     if kind == "hierarchical":
         recipe = wish.hierarchies.get(name) or guessed(name, column.values)
         levels = tuple(level.groups for level in built(recipe, name, column.values).levels[:-1])
-    return Close(place, name, _in_unit(numbers), kind, people / max(people.sum(), 1), levels)
+    order = ALPHABET if kind == "ordered" and column.size > 3 and not has_order(column.values) else ""
+    return Close(place, name, _in_unit(numbers), kind, people / max(people.sum(), 1), levels, order)

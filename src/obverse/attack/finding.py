@@ -10,6 +10,7 @@ from obverse.attack import binomial
 from obverse.core.errors import Refused, invariant
 
 ALPHA = 0.05
+TOO_FEW = "So few trials could not have shown a leak, whatever they gave."
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,8 @@ def judged(
 ) -> Finding:
     """The finding, with the sentence that fits: `leak` where the attack surely does better than its control, else `quiet`.
 
-    A control of nobody could never show that an attack does better, and would acquit everything; so there is none.
+    A control of nobody could never show that an attack does better, and would acquit everything; so there is none. So
+    few trials that even winning all of them would have shown nothing acquit nobody either, and the sentence says so.
     """
     if isinstance(control, Rate) and not control.trials and rate.trials:
         fix = "give people of the same kind who are surely not in the data"
@@ -100,6 +102,8 @@ def judged(
     if not rate.trials:
         quiet = f"Nothing could be tried, so this says nothing: {quiet}"
     found = Finding(attack, target, quiet, rate, control, figures=figures)
+    if rate.trials and found.usual < 1 and Rate(rate.trials, rate.trials).low(found.alpha / 2) <= found.chance[1]:
+        found = replace(found, sentence=f"{quiet} {TOO_FEW}")
     return replace(found, sentence=leak) if found.leaks else found
 
 

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from obverse.core.errors import Refused
@@ -24,7 +28,7 @@ WHOLE_MAX = 2.0**63
 class Form:
     """How each output is written: numbers of one shape, as they are; without a shape, a number that stands for its words.
 
-    In a form of numbers an output that is no such number is the number of its words too, in every place.
+    In a form of numbers an output that is no such number, or of another shape, is the number of its words, in every place.
     """
 
     shape: tuple[int, ...] | None
@@ -59,16 +63,24 @@ class Form:
 
 
 def form_of(batches: Sequence[Any]) -> Form:
-    """The form that fits all of these; it is to be chosen on other outputs than those that are counted."""
+    """The form that fits these; it is to be chosen on other outputs than those that are counted.
+
+    Where some outputs are no numbers, or of several lengths, it is that of most of those that are: the others are told apart
+    by their words, and noise on the numbers is seen all the same.
+    """
     found = [_numbers(batch) for batch in batches]
-    shapes = {one.shape[1:] for one in found if one is not None}
-    if any(one is None for one in found):
-        return Form(None)
-    if len(shapes) != 1 or any(0 in shape for shape in shapes):
-        fix = "Give inputs of one length, at least 1."
+    whole = [one for one in found if one is not None]
+    if len(whole) < len(found):
+        alone = (_numbers([one]) for batch in batches for one in batch)
+        whole = [one for one in alone if one is not None and 0 not in one.shape]
+    elif len({one.shape[1:] for one in whole}) != 1 or any(0 in one.shape[1:] for one in whole):
+        fix = "Give inputs of one length, at least 1. If these are neighbours, the length alone tells them apart."
         raise Refused("bad_outputs", "outputs of the two inputs are not of one length, or empty.", fix=fix)
-    (shape,) = shapes
-    return Form(shape, shape == () and all(one is not None and one.dtype.kind in "iu" for one in found))
+    shapes = Counter(one.shape[1:] for one in whole)
+    if not shapes:
+        return Form(None)
+    shape = min(shapes, key=lambda one: (-shapes[one], one))
+    return Form(shape, shape == () and all(one.dtype.kind in "iu" for one in whole if one.shape[1:] == ()))
 
 
 def counted(found: Any, n: int) -> Any:
@@ -93,9 +105,16 @@ def _numbers(found: Any) -> NDArray[Any] | None:
         return None
     if array.dtype.kind == "b":
         return array.astype(np.int64)
+    if array.dtype.kind == "O" and all(isinstance(one, (Real, Decimal)) for one in array.flat):
+        with suppress(OverflowError):  # fractions, and whole numbers beyond 64 bits
+            return array.astype(np.float64)
     return array if array.dtype.kind in "iuf" else None
 
 
+def written(one: Any) -> str:
+    """An output in words."""
+    return repr(one.tolist() if hasattr(one, "tolist") else one)
+
+
 def _word(one: Any) -> int:
-    word = repr(one.tolist() if hasattr(one, "tolist") else one)
-    return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "little", signed=True)
+    return int.from_bytes(hashlib.blake2b(written(one).encode(), digest_size=8).digest(), "little", signed=True)

@@ -66,10 +66,10 @@ def _telling(left: NDArray[np.generic], right: NDArray[np.generic]) -> Places | 
 
     if left.ndim < 2 or left[0].size <= WIDTH_MAX:
         return None
-    sides = [side.reshape(len(side), -1) for side in (left, right)]
-    means = [side.mean(axis=0, dtype=np.float64) for side in sides]
-    spread = np.sqrt(sides[0].var(axis=0, dtype=np.float64) + sides[1].var(axis=0, dtype=np.float64)) + 1e-9
-    return np.sort(np.argsort(np.nan_to_num(-np.abs(means[0] - means[1]) / spread, nan=-np.inf))[:WIDTH_MAX])
+    sides = [numbers(side) for side in (left, right)]
+    means = [side.mean(axis=0) for side in sides]
+    spread = np.sqrt(sides[0].var(axis=0) + sides[1].var(axis=0)) + 1e-9
+    return np.sort(np.argsort(-np.abs(means[0] - means[1]) / spread)[:WIDTH_MAX])
 
 
 def _cut(tail: Tail, left: Floats, right: Floats) -> Candidates:

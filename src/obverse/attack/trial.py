@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from obverse.attack.events import Event
 from obverse.attack.evidence import Evidence, choose, epsilon_lower_bound, evidence
-from obverse.attack.outputs import counted, form_of
+from obverse.attack.outputs import Form, counted, form_of, written
 from obverse.core.errors import Refused, invariant
 
 Draw = Callable[[Any, int], Any]  # an input and a number n: n independent outputs
@@ -18,6 +19,7 @@ CHOOSING_MAX = 1 << 22  # numbers of a side that choose the event
 SEARCHED = 2  # half as many outputs again are spent on finding the worst pair
 PILOT_MIN, PILOT_ALPHA = 1000, 0.5  # pairs are compared by what they rather show than not
 ALPHA = 0.05
+WORDS, WORD_MAX = 4, 60  # of an event of outputs that are no numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,10 @@ def _worst(draw: _Counted, pairs: Sequence[Pair], samples: int, delta: float) ->
 def _measured(draw: _Counted, pair: Pair, samples: int, delta: float, alpha: float) -> Evidence:
     form = form_of([draw(side, min(64, samples // 2)) for side in pair])
     choosing = min(samples // 2, max(10_000, CHOOSING_MAX // form.width))
-    event, swapped = choose(*(form.array(draw(side, choosing)) for side in pair), delta=delta, alpha=alpha)
+    seen = [draw(side, choosing) for side in pair]
+    event, swapped = choose(*map(form.array, seen), delta=delta, alpha=alpha)
+    said = _named(form, event, seen) if form.shape is None and isinstance(event, Event) else event.words
+    del seen
     hits, left = [0, 0], samples - choosing
     while left:
         some = min(left, max(1, BLOCK // form.width))
@@ -118,7 +123,16 @@ def _measured(draw: _Counted, pair: Pair, samples: int, delta: float, alpha: flo
             hits[place] += event.hits(form.array(draw(side, some)))
         left -= some
     a, b = hits[::-1] if swapped else hits
-    return evidence(event, (a, b), (samples - choosing,) * 2, delta=delta, alpha=alpha)
+    return replace(evidence(event, (a, b), (samples - choosing,) * 2, delta=delta, alpha=alpha), event=said)
+
+
+def _named(form: Form, event: Event, seen: Sequence[Any]) -> str:
+    """An event of outputs that are no numbers, by some of those that it holds; in itself it is about their hashes."""
+    distinct = {written(one): one for side in seen for one in side}
+    holds = event.holds(form.array(list(distinct.values()))).tolist()
+    held = sorted((word for word, held in zip(distinct, holds) if held), key=lambda word: (len(word), word))
+    shown = ", ".join(word[:WORD_MAX] for word in held[:WORDS])
+    return f"output among {{{shown}{', ...' if len(held) > WORDS else ''}}}"
 
 
 @dataclass(slots=True)

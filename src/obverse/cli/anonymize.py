@@ -75,9 +75,11 @@ def with_models(function: Any) -> Any:
 @click.option("--manifest", type=FILE, metavar="FILE", help="Repeat a run: all settings come from its manifest.json.")
 def run(file: Path, out: Path, **told: Any) -> None:
     """Anonymize FILE, CSV or Parquet, or a table of a project. `run` may be left out."""
-    from obverse.session.anonymizing import Files, anonymize, manifest, written_to
-    from obverse.session.reviewed import Reading, own_file
+    from obverse.session.anonymizing import TABLES, Files, anonymize, manifest, written_to
+    from obverse.session.reviewed import Reading, not_private, own_file
 
+    for name in TABLES:
+        not_private(out / name)
     wish = manifest(told["manifest"]) if told["manifest"] is not None else _wish(told)
     written = dict(_pair(text) for text in told["hierarchy"])
     door = Reading("anonymize", told["project"], told["reason"])

@@ -76,8 +76,11 @@ class ExactTable:
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         try:
             return list(self._connection.execute(sql).fetchall())
-        except self._duckdb.Error as error:
+        except (self._duckdb.ParserException, self._duckdb.BinderException, self._duckdb.CatalogException) as error:
             raise Refused("bad_condition", f"the file cannot answer this: {str(error).splitlines()[0]}") from None
+        except self._duckdb.Error:  # its message may hold a value of a row
+            what = "the file cannot answer this: a row has a value that the question cannot be asked of."
+            raise Refused("bad_condition", what, fix="Use TRY_CAST, or a condition that every row can be asked.") from None
 
     def ask(self, sql: str) -> float:
         """One number."""

@@ -12,7 +12,7 @@ from typing import Any
 from obverse.anonymize.measured import closeness_on_trees
 from obverse.anonymize.models import Present
 from obverse.anonymize.page import page
-from obverse.anonymize.recipes import Recipe, guessed, read
+from obverse.anonymize.recipes import Recipe, guessed, in_time, read
 from obverse.anonymize.recoding import unchanged
 from obverse.anonymize.report import RAW, checked, claim_of, report_of
 from obverse.anonymize.run import anonymized
@@ -25,6 +25,7 @@ from obverse.engines.collapse import Preparation, Relabelled, Workshop
 from obverse.engines.exact_tables import read_table
 from obverse.session.weak_points import raw_points, weak_points
 
+TABLES = ("table.csv", "table.parquet")
 MANIFEST, REPORT, PAGE = "manifest.json", "report.json", "report.html"
 SECRET_BYTES = 16
 
@@ -113,7 +114,8 @@ def collapsed(shop: Workshop, quasi: Sequence[str], carried: Sequence[str], sens
     people, others = shop.counts()
     if not people.sum():
         raise Refused("no_rows", "the table has no rows.")
-    return Codes(tuple(found[: len(quasi)]), tuple(found[len(quasi) :]), people, others if population is not None else None)
+    secrets = tuple(map(in_time, found[len(quasi) :]))
+    return Codes(tuple(found[: len(quasi)]), secrets, people, others if population is not None else None)
 
 
 def hierarchy_files(folder: Path) -> dict[str, Recipe]:
@@ -160,7 +162,7 @@ def _raw(shop: Workshop, wish: Wish, target: Path) -> dict[str, Any]:
 
 def written_to(files: Files) -> Path:
     """The released table: CSV or Parquet, as the table that it is made from."""
-    return files.out / ("table.parquet" if files.table.suffix == ".parquet" else "table.csv")
+    return files.out / TABLES[files.table.suffix == ".parquet"]
 
 
 def _apart(files: Files) -> None:

@@ -64,6 +64,8 @@ def read_sets(path: Path) -> Questions:
         if not _all_have(listed, "set", list):
             raise bad_file('it is not {"questions": [{"set": [...], "sum": 3}, ...]}')
         rows = [([str(place) for place in row["set"]], row.get("sum")) for row in listed]
+    if any(len(set(places)) < len(places) for places, _ in rows):
+        raise bad_file("a set names a secret twice")
     names = _names(secrets, [place for places, _ in rows for place in places])
     known = {name: number for number, name in enumerate(names)}
     try:
@@ -102,6 +104,7 @@ def questions_of(asked: Sequence[tuple[str, Any]], table: Path, secret: str, nam
         relation = '(SELECT *, row_number() OVER () - 1 AS "#row" FROM people)'
         shown = _quoted("#row" if name is None else name)
         rows = engine.run_public(f'SELECT {shown} FROM {relation} ORDER BY "#row"', timeout_s=TIMEOUT_S).rows
+        names = _few_names(tuple(str(row[0]) for row in rows))
         for text, answer in asked:
             one = subset(text, secret)
             keys = "".join(f", {key}" for key in one.keys)
@@ -116,7 +119,7 @@ def questions_of(asked: Sequence[tuple[str, Any]], table: Path, secret: str, nam
             for (key, places), given in zip(groups.items(), answers):
                 sums.append(Sum(frozenset(places), _number(given)))
                 said.append(text if not one.keys else f"{text} [{', '.join(map(str, key))}]")
-    return Questions(tuple(sums), tuple(said), tuple(str(row[0]) for row in rows))
+    return Questions(tuple(sums), tuple(said), names)
 
 
 def _quoted(name: str) -> str:
@@ -131,12 +134,17 @@ def _names(secrets: Any, used: list[str]) -> tuple[str, ...]:
     if isinstance(secrets, list):
         if len(set(map(str, secrets))) < len(secrets):
             raise bad_file("two secrets have one name")
-        return tuple(map(str, secrets))
+        return _few_names(tuple(map(str, secrets)))
     if isinstance(secrets, int) and not isinstance(secrets, bool):
         return tuple(map(str, range(_few(secrets))))
     if all(place.isdecimal() and len(place) <= DIGITS for place in used):
         return tuple(map(str, range(_few(1 + max(map(int, used), default=0)))))
-    return tuple(dict.fromkeys(used))
+    return _few_names(tuple(dict.fromkeys(used)))
+
+
+def _few_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    _few(len(names))
+    return names
 
 
 def _few(secrets: int) -> int:
@@ -166,7 +174,10 @@ def _number(answer: Any) -> int | Fraction | None:
 def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            return file.read(BYTES_MAX).decode("utf-8-sig")
+            found = file.read(BYTES_MAX + 1)
+        if len(found) > BYTES_MAX:  # what is cut off would seem never to have been asked
+            raise bad_file(f"{path.name} is larger than {BYTES_MAX:,} bytes")
+        return found.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
         raise bad_file(f"{path.name} is not there, or is not UTF-8 text") from None
 

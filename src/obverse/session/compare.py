@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from obverse.attack.targets import Table
 
 EPSILONS = (0.1, 1.0, 10.0)
+EPSILON_RANGE = (1e-6, 100.0)  # of all of it; an analyst's share for one column is smaller, and still a price
 DELTA = 1e-6
 LEAST = 100  # rows; fewer prove nothing
 PLACES = {  # of a label: how it is aligned, and how far it stands from its point
@@ -258,6 +259,8 @@ def listed(texts: str) -> Sequence[float]:
         found = tuple(float(text) for text in texts.split(",") if text.strip())
     except ValueError:
         found = ()
-    if not found or min(found) <= 0:
-        raise Refused("bad_parameter", "epsilons are positive numbers with commas between.", fix="Write --epsilons 0.1,1,10.")
+    least, most = EPSILON_RANGE
+    if not found or not all(least <= epsilon <= most for epsilon in found):
+        what = f"epsilons are numbers from {least:g} to {most:g} with commas between."
+        raise Refused("bad_parameter", what, fix="Write --epsilons 0.1,1,10.")
     return found

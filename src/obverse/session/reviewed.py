@@ -85,6 +85,13 @@ def own_file(path: Path) -> Path:
     return path
 
 
+def not_private(path: Path) -> None:
+    """Refuse to write over private data of a project, or among it: the rows would be gone for ever, or joined by others."""
+    if _declared_around(path) or (path.is_file() and _known_here(path)):
+        what = "the released table would be written over private data of a project, or among it."
+        raise Refused("cannot_write", what, place=str(path), fix="Name another folder: --out FOLDER.")
+
+
 def _declared_around(path: Path) -> bool:
     """Whether the next obverse.toml above the file declares it, or a folder that it lies in, as private, opened or not."""
     real = path.resolve()

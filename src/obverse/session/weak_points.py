@@ -13,6 +13,7 @@ from obverse.anonymize.recoding import in_boxes
 from obverse.anonymize.weaknesses import Weakness, untried, weaknesses
 from obverse.anonymize.wish import models_of
 from obverse.attack.attacks import ATTACKS, ON_ANSWERS, Background
+from obverse.attack.classes import classes
 from obverse.attack.finding import Finding, Rate, judged, share
 from obverse.core.errors import Refused
 
@@ -40,7 +41,8 @@ SERVING = {
 
 def weak_points(outcome: Outcome, released: Table) -> list[Weakness]:
     """Of a table made from `outcome` and read again as `released`; every attack of the registry is named."""
-    found = [*weaknesses(outcome.recoded), *_background(outcome, released), *_attribute(outcome.recoded)]
+    found = [*weaknesses(outcome.recoded), *_kept(outcome, released), *_background(outcome, released)]
+    found += _attribute(outcome.recoded)
     found += [*_intersection(outcome), *_sampling(outcome.recoded)]
     return [*found, *_others(found, NOT_HERE)]
 
@@ -60,6 +62,17 @@ def _others(found: Sequence[Weakness], why: dict[str, str]) -> list[Weakness]:
     tried = {one.attack for one in found}
     reasons = why | {attack.name: SERVING.get(attack.name, ANSWERS) for attack in ON_ANSWERS}
     return [untried(attack.name, reasons[attack.name]) for attack in ATTACKS if attack.name not in tried]
+
+
+def _kept(outcome: Outcome, released: Table) -> list[Weakness]:
+    """Linkage by what is released as it is beside the quasi-identifiers: k counts nobody who knows that too."""
+    keep = outcome.wish.keep
+    if not keep:
+        return []
+    sizes = classes(released, (*outcome.wish.quasi, *keep)).sizes
+    alone, rows = int((sizes == 1).sum()), int(sizes.sum())
+    said = f"{share(alone, rows)} rows look like no other once {', '.join(keep)} is known too, which was kept as it is."
+    return [Weakness("linkage", ", ".join(keep), alone / max(rows, 1), alone > 0, said)]
 
 
 def _background(outcome: Outcome, released: Table) -> list[Weakness]:

@@ -154,7 +154,8 @@ def test_a_wish_that_makes_no_sense_is_refused(told: dict) -> None:  # type: ign
 @pytest.mark.parametrize(
     "told",
     [{"l": ("many:2",)}, {"l": ("0",)}, {"l": ("1.5",)}, {"l": ("recursive:2",)}, {"l": ("x=2",)}, {"l": ("two",)},
-     {"t": ("2",)}, {"alpha": ("0.5,1",)}, {"presence": "0.5"}, {"presence": "0,1"}],
+     {"t": ("2",)}, {"alpha": ("0.5,1",)}, {"presence": "0.5"}, {"presence": "0,1"},
+     {"l": ("entropy:nan",)}, {"l": ("recursive:inf,2",)}, {"l": ("recursive:nan,2",)}],
 )  # fmt: skip
 def test_a_demand_that_cannot_be_read_is_refused(told: dict) -> None:  # type: ignore[type-arg]
     given = table({name: ["1", "2"] for name in QUASI}, {"disease": ["x", "y"]})

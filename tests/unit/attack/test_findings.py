@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from obverse.attack.attacks import ATTACKS, Averaging, Background, Differencing, Linkage, Sampling, Tracker
+from obverse.attack.attacks import ATTACKS, Averaging, Background, Differencing, Homogeneity, Linkage, Sampling, Tracker
 from obverse.attack.attacks.averaging import middle
 from obverse.attack.attacks.differencing import differences
 from obverse.attack.examples import people_list, pick
-from obverse.attack.finding import Finding, Rate, judged
+from obverse.attack.finding import TOO_FEW, Finding, Rate, judged
 from obverse.attack.interfaces import balanced
 from obverse.attack.targets import Counting, Person, literal
 from obverse.attack.wordings import reworded
@@ -29,6 +29,15 @@ def test_a_finding_says_what_it_found() -> None:
         return judged("a", "t", Rate(wins, 100), 0.5, leak="It leaks.", quiet="Nothing.", figures={})
 
     assert (said(90).sentence, said(55).sentence) == ("It leaks.", "Nothing.")
+
+
+def test_few_trials_acquit_nobody() -> None:
+    def said(rate: Rate, control: Rate | float) -> str:
+        return judged("a", "t", rate, control, leak="It leaks.", quiet="Nothing.", figures={}).sentence
+
+    assert said(Rate(3, 3), 0.5) == said(Rate(0, 3), 0.5) == said(Rate(6, 6), Rate(3, 6)) == f"Nothing. {TOO_FEW}"
+    assert said(Rate(7, 7), 0.5) == "It leaks."
+    assert said(Rate(3, 7), 0.5) == said(Rate(3, 3), 1.0) == "Nothing."
 
 
 def test_all_pairs_that_differ_in_one_person_are_found() -> None:
@@ -127,3 +136,8 @@ def test_half_of_those_attacked_have_the_secret_where_that_can_be() -> None:
     people = [Person(i, i < 30) for i in range(100)]
     assert sum(p.secret for p in balanced(people, 40, 1)) == 20
     assert len(balanced(people, 100, 1)) == 100
+
+
+def test_a_table_of_one_secret_tells_it_of_everybody() -> None:
+    table = {"age": np.array(["1", "2", "2"], dtype=object), "ill": np.array(["flu"] * 3, dtype=object)}
+    assert "certain for everybody in the table" in Homogeneity().run(table, ("age",), "ill").sentence

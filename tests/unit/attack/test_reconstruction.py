@@ -91,3 +91,13 @@ def test_bits_that_are_proved_are_a_leak_though_they_are_the_fewer() -> None:
     truth = np.arange(40) % 2 == 0
     found = Reconstruction("certain", 16, 0.0, seed=3).run(lambda some: some[:, truth].sum(axis=1).astype(float), truth)
     assert (found.rate.wins, found.rate.trials, found.leaks) == (12, 12, True)
+
+
+def test_few_bits_that_are_proved_are_a_leak_too_unless_answers_were_further_off_than_told() -> None:
+    """Three sums prove some of six bits. With noise beyond the error that is told, what is proved may be false."""
+    truth = np.array([True, False, True, False, True, False])
+    found = Reconstruction("certain", 3, 0.0).run(lambda some: some[:, truth].sum(axis=1).astype(float), truth)
+    assert 0 < found.rate.wins == found.rate.trials < 6
+    assert (found.leaks, found.control) == (True, 0.0)
+    wrong = Reconstruction("certain", 3, 0.0).run(lambda some: some[:, ~truth].sum(axis=1).astype(float), truth)
+    assert (wrong.leaks, wrong.control) == (False, 0.5)

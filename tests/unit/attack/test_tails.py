@@ -127,3 +127,17 @@ def test_a_histogram_gives_common_values_cells_of_their_own() -> None:
     score = histogram(Column(0), left, right)
     assert score(np.array([[2.0]]))[0] > 4
     assert abs(score(np.array([[2.2]]))[0]) < 1
+
+
+def test_gaps_in_wide_outputs_hide_no_number_that_tells() -> None:
+    """Forty numbers, of which thirty-five have gaps or are endless on both sides alike, and the last one tells."""
+    random = rng(13)
+
+    def drawn(last: float) -> np.ndarray:
+        found = random.normal(0, 1, (2_000, 40))
+        odd = np.tile([np.nan, np.inf, -np.inf, np.nan, np.nan], 7)
+        found[:, :35] = np.where(random.random((2_000, 35)) < 0.1, odd, found[:, :35])
+        found[:, 39] += last
+        return found
+
+    assert epsilon_lower_bound(drawn(0.0), drawn(6.0), alpha=1e-6).epsilon > 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,7 @@ def test_texts_and_lists_of_any_length_are_outputs() -> None:
 
     found = trial(keys, [(0, 1)], 4_000, claimed=1.0)
     assert found.refuted
+    assert found.evidence.event == "output among {['a', 'b']}"
     assert form_of([[True, False]]).array([True, False]).tolist() == [1, 0]
 
 
@@ -81,7 +83,34 @@ def test_an_output_that_is_no_number_tells_nothing_of_those_drawn_with_it(odd: s
     assert trial(draw, [(0, 1), (0, 0)], 40_000, claimed=0.1, delta=0.0, alpha=1e-6).refuted is (share == 0.3)
 
 
-@pytest.mark.parametrize("first", [[1, 2], [1.5, 2.0], ["a", 1], [[1, 2], [3, 4]], [[1], [2, 3]], [None, 2**70]])
+@pytest.mark.parametrize(
+    ("odd", "written"),
+    [(lambda x: None, float), (lambda x: "no", Fraction), (lambda x: [x, x], lambda x: [x]), (lambda x: [], lambda x: [x, 0])],
+)
+def test_too_little_noise_is_seen_though_some_outputs_are_no_numbers(odd: Any, written: Any) -> None:
+    """A tenth of the outputs is something else, whatever the input; the others have half of the noise."""
+    random = np.random.default_rng(11)
+
+    def draw(given: float, n: int) -> list[Any]:
+        noisy = (given + random.laplace(0, 0.5, n)).tolist()
+        return [odd(x) if coin < 0.1 else written(x) for x, coin in zip(noisy, random.random(n))]
+
+    found = trial(draw, [(0.0, 1.0)], 8_000, claimed=1.0, alpha=1e-6)
+    assert found.refuted
+    assert found.evidence.epsilon < 2
+
+
+def test_how_many_numbers_there_are_is_told_too() -> None:
+    """As many noisy numbers as there are people, of whom one input has one more now and then."""
+    random = np.random.default_rng(12)
+
+    def draw(given: int, n: int) -> list[Any]:
+        return [random.laplace(0, 100, 2 + given * int(coin)) for coin in random.integers(0, 2, n)]
+
+    assert trial(draw, [(0, 1)], 2_000, claimed=1.0).refuted
+
+
+@pytest.mark.parametrize("first", [[1, 2], [1.5, 2.0], ["a", 1], [[1, 2], [3, 4]], [[1], [2, 3]], [None, 2**70], [[], 1]])
 def test_an_output_is_written_alike_in_whatever_company(first: list[Any]) -> None:
     form = form_of([first])
     several = [3, 3.5, 2**60 + 1, 2**70, -1, math.inf, math.nan, None, "a", "3", [1, 2], [1], True, np.int64(3), np.float32(2)]

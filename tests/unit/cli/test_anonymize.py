@@ -243,3 +243,15 @@ def test_closeness_over_a_given_tree_is_checked(obverse: Obverse, tmp_path: Path
         assert "t hierarchical" in obverse(*asked).stdout
     words = ("anonymize", "check", str(table), "--quasi", "age", "--sensitive", "ill", "--hierarchy", "ill=tree", "--json")
     assert "t_hierarchical" in json.loads(obverse(*words).stdout)["reaches"]["sensitive"]["ill"]
+
+
+def test_dates_are_ordered_by_time_and_texts_say_that_theirs_is_the_alphabets(obverse: Obverse, tmp_path: Path) -> None:
+    """Four dates, in the order of time 0 1 2 3: one class has 0 and 1, the other 2 and 3, which lie 1/3 of the way apart."""
+    rows = [("1", "10/1/2000", "low"), ("1", "2/1/2001", "mid"), ("2", "3/5/2001", "high"), ("2", "11/1/2001", "low")]
+    path = tmp_path / "dated.csv"
+    path.write_text("zip,when,level\n" + "".join(f"{','.join(row)}\n" for row in rows))
+    asked = ("anonymize", "check", str(path), "--quasi", "zip", "--sensitive", "when,level", "--t", "ordered:0.34", "--json")
+    found = json.loads(obverse(*asked).stdout)
+    assert found["reaches"]["sensitive"]["when"]["t_ordered"] == pytest.approx(1 / 3)
+    told = "0.34-closeness of {}, ordered distance{}".format
+    assert found["demands"] == {told("when", ""): True, told("level", ", texts in alphabetical order"): True}

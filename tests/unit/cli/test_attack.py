@@ -254,3 +254,13 @@ def test_one_table_is_compared_in_all_its_releases(obverse: Obverse, tmp_path: P
     assert (tmp_path / "chart.svg").stat().st_size > 1000
     told = json.loads(obverse(*asked, "--json").stdout)
     assert [row["release"] for row in told["releases"]][-1] == "ask, epsilon 1"
+
+
+def test_a_question_that_a_row_cannot_be_asked_is_refused_without_its_value(obverse: Obverse, tmp_path: Path) -> None:
+    (tmp_path / "named.csv").write_text("id,name\n1,Alice\n2,Bob\n")
+    asked = ("attack", "differencing", str(tmp_path / "named.csv"), "--id", "id", "--json")
+    for secret in ("name::INTEGER = 1", "error(name) = 1", "name::DATE > DATE '2000-01-01'"):
+        found = obverse(*asked, "--secret", secret)
+        assert told(found)["error"]["code"] == "bad_condition"
+        assert "Alice" not in found.output
+    assert '"agee"' in told(obverse(*asked, "--secret", "agee = 1"))["error"]["message"]

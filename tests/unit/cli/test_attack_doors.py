@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from click.testing import Result
 
@@ -121,3 +122,19 @@ def test_a_populations_file_may_not_be_private_either(obverse: Obverse, project:
     asked = ("own.csv", "--quasi", "age", "--presence", "0,1", "--population", str(project / "people.csv"), "--json")
     for verb in (("check",), ("run", "--out", "out")):
         assert json.loads(obverse("anonymize", *verb, *asked).stdout)["error"]["code"] == "private_file"
+
+
+def test_a_release_is_not_written_over_the_rows_that_it_is_made_from(obverse: Obverse, project: Path) -> None:
+    """By the door the rows come from another file than the project's own, which was overwritten."""
+    toml = project / "obverse.toml"
+    toml.write_text(toml.read_text(encoding="utf-8").replace("people.csv", "table.parquet"), encoding="utf-8")
+    source = project / "table.parquet"
+    read = "FROM read_csv('people.csv', types = {'person_id': 'BIGINT', 'age': 'BIGINT'})"
+    duckdb.sql(f"COPY (SELECT * {read}) TO 'table.parquet' (FORMAT parquet)")
+    rows = source.read_bytes()
+    asked = ("anonymize", "people", "-p", ".", "--quasi", "age", "--sensitive", "sex", "--k", "5", *WHY, "--json")
+    refused = obverse(*asked, "--out", ".")
+    assert json.loads(refused.stdout)["error"]["code"] == "cannot_write"
+    assert (source.read_bytes(), records(project)) == (rows, [])
+    assert obverse(*asked, "--out", "released").exit_code == 0
+    assert source.read_bytes() == rows

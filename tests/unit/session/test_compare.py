@@ -68,10 +68,11 @@ def test_what_cannot_be_compared_is_refused(table: Path, tmp_path: Path) -> None
     with pytest.raises(Refused) as caught:
         compare(read_table(few), ASKED)
     assert caught.value.code == "too_few_rows"
-    for wrong in ("", "a", "1,-1"):
+    for wrong in ("", "a", "1,-1", "nan", "1,inf", "1e-13", "101"):
         with pytest.raises(Refused) as caught:
             listed(wrong)
         assert caught.value.code == "bad_parameter"
+        assert not caught.value.place  # of a file that nobody wrote
 
 
 def test_labels_of_near_points_stand_apart_and_none_leaves_the_picture() -> None:

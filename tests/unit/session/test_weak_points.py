@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,14 @@ def test_every_attack_is_named_of_a_k_anonymous_table(people: Path, search: str)
     assert not attacks["linkage"]["works"]
     assert all(attacks[name]["applies"] for name in ("homogeneity", "background", "attribute", "intersection"))
     assert not any(attacks[name]["applies"] for name in ("fuzzy_linkage", "sampling", "averaging", "reconstruction"))
+
+
+def test_a_column_that_is_kept_as_it_is_links_and_the_claim_says_so(people: Path) -> None:
+    """A name beside the quasi-identifiers: k holds, and everybody is found by their name."""
+    linkage = found(people, replace(WISH, keep=("name",)))["linkage"]
+    assert (linkage["works"], linkage["share"], linkage["column"]) == (True, 1.0, "name")
+    assert "400 of 400 (100 %) rows look like no other once name is known too" in linkage["sentence"]
+    assert not found(people, WISH)["linkage"]["works"]
 
 
 def test_small_classes_betray_what_they_hold(people: Path) -> None:

@@ -42,10 +42,13 @@ class Homogeneity:
             "fewest_secrets": int(kinds.min()) if len(found) else 0,
         }
         told = f"{int(one.sum()):,} of {len(found):,} classes hold one {secret}"
+        quiet = f"{told}: a class tells nobody's for certain."
+        if control:
+            quiet = f"All rows hold one {secret}: it is certain for everybody in the table, whatever their class."
         return judged(
             self.name, target, Rate(wins, count), control, figures=figures,
             leak=f"{told}: it is certain for {share(wins, count)} rows.",
-            quiet=f"{told}: a class tells nobody's for certain.",
+            quiet=quiet,
         )  # fmt: skip
 
     @staticmethod

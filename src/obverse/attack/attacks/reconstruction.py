@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Bits = NDArray[np.bool_]
     Numbers = NDArray[np.float64]
 
+ROUNDING = 1e-9
 Method = Literal["least-squares", "linear", "exhaustive", "certain"]
 
 
@@ -30,8 +31,9 @@ class Reconstruction:
     A trial is a person; it is won if the bit is right. The control always says what most people have: whoever does not know
     whom the answers are about does no better. Methods: `least-squares` (thousands of people), `linear` (least absolute errors,
     a hundred or two), `exhaustive` (every candidate, up to 26), `certain` (an integer program that proves bits,
-    and guesses none that it cannot prove: there a trial is a person of whom something is proved). The last two need the
-    largest error of an answer.
+    and guesses none that it cannot prove: there a trial is a person of whom something is proved; and where no answer was off
+    by more than was told, the control proves nothing of anybody: a chance of zero). The last two need the largest error of an
+    answer.
     """
 
     name: ClassVar[str] = "reconstruction"
@@ -56,9 +58,11 @@ class Reconstruction:
         usual = float(max(truth.mean(), 1 - truth.mean())) if people else 1.0
         figures = {"questions": count, "answered": int(given.sum()), "method": self.method, "guessed": int(guessed.sum())}
         trials = int(guessed.sum()) if self.method == "certain" else people
+        off = np.abs(subsets[given] @ truth.astype(float) - answers[given]).max(initial=0.0)
+        sound = self.method == "certain" and self.error is not None and bool(off <= self.error + ROUNDING)
         told = f"From {int(given.sum()):,} sums over random subsets the secrets of {share(wins, people)} people are recovered"
         return judged(
-            self.name, target, Rate(wins, trials), usual, figures=figures,
+            self.name, target, Rate(wins, trials), 0.0 if sound else usual, figures=figures,
             leak=f"{told}: too many answers are too accurate.", quiet=f"{told}: no more than by guessing what is usual.",
         )  # fmt: skip
 

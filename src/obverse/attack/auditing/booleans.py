@@ -8,13 +8,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from obverse.attack.auditing.linear import combined
 from obverse.attack.auditing.modular import combinations
 from obverse.attack.auditing.sums import Audited, Determined, Sum, Way, checked, inconsistent
 from obverse.core.errors import Refused
 
 SOLVER = "glucose4"
 CONFLICTS = 5_000  # between two looks at the clock
-WIDEST = 10_000  # sets beyond it take longer to write down than anybody waits; what hangs on them is undecided
+WIDEST = 10_000  # sets beyond it take longer to write down than anybody waits; what hangs on them alone is undecided
 WIDE = 40  # sets from here on are encoded by networks, whose clauses grow more slowly
 
 
@@ -22,22 +23,26 @@ def audit_booleans(secrets: int, asked: Sequence[Sum], *, time_limit_s: float = 
     """Which secrets every database with these answers agrees on.
 
     Claim:   a secret that is called determined is; one that is called free is not; the rest is called undecided.
-    Proof:   by linear algebra it is a combination of answers, checked in rationals. By satisfiability: no assignment with
-             these answers gives it the other value (unsat), or one does (a model, which also frees every other secret that
-             it has otherwise than the first model). A certificate's questions alone are unsat with the other value.
+    Proof:   by linear algebra it is a combination of answers, checked in rationals, and needs no solver. By satisfiability:
+             no assignment with these answers gives it the other value (unsat, also where only some of the sums could be
+             written down), or one does (a model, which also frees every other secret that it has otherwise than the first
+             model, where all could). A certificate's questions alone are unsat with the other value.
     Assumes: the solver is right; each secret is 0 or 1.
     """
     checked(secrets, asked)
     if not all(isinstance(one.answer, int) for one in asked):
         raise Refused("bad_sums", "auditing yes-or-no secrets needs whole sums.", fix="Give them, or audit real numbers.")
     deadline = time.monotonic() + time_limit_s
-    if wrong := [number for number, one in enumerate(asked) if one.answer and not one.of]:
-        raise inconsistent(wrong[:1])  # a sum over nobody is zero
+    if wrong := [number for number, one in enumerate(asked) if not 0 <= int(one.answer or 0) <= len(one.of)]:
+        raise inconsistent(wrong[:1])
     used = [one for one in asked if one.of]
     numbers = [number for number, one in enumerate(asked) if one.of]
     linear = combinations(secrets, used)
+    known = {secret: combined(used, made) for secret, made in linear.items()}
+    if neither := [secret for secret, value in known.items() if value not in (0, 1)]:
+        raise inconsistent(sorted(numbers[q] for q in linear[neither[0]]))
     with closing(_Clauses(used, deadline)) as clauses:
-        values, undecided = _decided(secrets, clauses, set(linear), deadline, numbers)
+        values, undecided = _decided(clauses, {secret: int(value or 0) for secret, value in known.items()}, deadline, numbers)
         found = []
         for secret, value in sorted(values.items()):
             core, minimal = clauses.core(secret, value, linear.get(secret, range(len(used))), deadline)
@@ -47,19 +52,19 @@ def audit_booleans(secrets: int, asked: Sequence[Sum], *, time_limit_s: float = 
 
 
 def _decided(
-    secrets: int, clauses: _Clauses, linear: set[int], deadline: float, numbers: Sequence[int]
+    clauses: _Clauses, known: dict[int, int], deadline: float, numbers: Sequence[int]
 ) -> tuple[dict[int, int], set[int]]:
-    """Values of the determined secrets, and those that were not decided in time."""
+    """Values of the determined secrets, those that are known already among them, and those that were not decided in time."""
     touched = {place for one in clauses.asked for place in one.of}
     first = clauses.model((), deadline)
     if first is None:
-        return {}, touched
+        return known, touched - known.keys()
     if first is False:
         core = clauses.contradiction(deadline)
         raise inconsistent([numbers[q] for q in core])
     base = first
-    values = {secret: int(base[secret]) for secret in linear}
-    waiting = sorted(touched - linear)
+    values = dict(known)
+    waiting = sorted({place for one in clauses.asked if not _wide(one) for place in one.of} - known.keys())
     clauses.prefer([-_literal(place, base[place]) for place in waiting])
     undecided: set[int] = set()
     while waiting:
@@ -73,7 +78,7 @@ def _decided(
         else:
             waiting = [place for place in waiting if other[place] == base[place]]
             undecided = {place for place in undecided if other[place] == base[place]}
-    return values, undecided
+    return values, undecided if clauses.whole else touched - values.keys()  # a model of some of the sums frees nobody
 
 
 @dataclass(slots=True)
@@ -89,8 +94,8 @@ class _Clauses:
 
     def __post_init__(self) -> None:
         self._plain = _solver()
-        self.whole = all(len(one.of) <= WIDEST for one in self.asked)
-        for clause, number in self._encoded() if self.whole else ():
+        self.whole = not any(map(_wide, self.asked))
+        for clause, number in self._encoded():
             self._plain.add_clause(clause)
             if time.monotonic() > self.deadline and number + 1 < len(self.asked):
                 self.whole = False
@@ -103,15 +108,14 @@ class _Clauses:
 
     def model(self, assumed: Sequence[int], deadline: float) -> list[bool] | Literal[False] | None:
         """Which secrets are 1 in an assignment; False if there is none, None if time is over."""
-        if not self.whole:
-            return None
         if _solved(self._plain, assumed, deadline) is None:
             return None
         literals = self._plain.get_model()
         if literals is None:
             return False
         places = 1 + max((place for one in self.asked for place in one.of), default=-1)
-        return [literal > 0 for literal in literals[:places]]
+        found = [literal > 0 for literal in literals[:places]]
+        return found + [False] * (places - len(found))  # of those whom no clause names
 
     def prefer(self, literals: Sequence[int]) -> None:
         """Values to try first: a model that differs in much frees much."""
@@ -128,9 +132,12 @@ class _Clauses:
         return self._core([-_literal(secret, bool(value))], among, deadline)
 
     def _core(self, assumed: list[int], among: Iterable[int], deadline: float) -> tuple[list[int], bool]:
+        if time.monotonic() >= deadline:
+            return sorted(among), False
         if self._switched is None:
             self._switched = _solver()
-            top = 1 + max(abs(literal) for clause, _ in self._encoded() for literal in clause)
+            written = (abs(literal) for clause, _ in self._encoded() for literal in clause)
+            top = 1 + max((*written, *(1 + place for one in self.asked for place in one.of)))
             self._switches = range(top, top + len(self.asked))
             for clause, number in self._encoded():
                 self._switched.add_clause([*clause, -self._switches[number]])
@@ -156,11 +163,9 @@ class _Clauses:
         top = 1 + max((place for one in self.asked for place in one.of), default=0)
         for number, one in enumerate(self.asked):
             literals, answer = [1 + place for place in sorted(one.of)], int(one.answer or 0)
-            if not 0 <= answer <= len(literals):
-                yield from (([sign * literals[0]], number) for sign in (1, -1))
-            elif answer in (0, len(literals)):
+            if answer in (0, len(literals)):
                 yield from (([literal if answer else -literal], number) for literal in literals)
-            else:
+            elif not _wide(one):
                 kind = EncType.totalizer if len(literals) < WIDE else EncType.kmtotalizer
                 encoded = CardEnc.equals(literals, bound=answer, top_id=top, encoding=kind)
                 top = max(top, encoded.nv)
@@ -185,6 +190,11 @@ def _solver() -> Any:
             "extra_missing", "auditing yes-or-no secrets needs python-sat.", fix="pip install 'obverse[audit]'"
         ) from None
     return Solver(name=SOLVER)
+
+
+def _wide(one: Sum) -> bool:
+    """Whether the sum is not written down at all; none or all is, however wide."""
+    return len(one.of) > WIDEST and 0 < int(one.answer or 0) < len(one.of)
 
 
 def _literal(secret: int, value: bool) -> int:

@@ -69,17 +69,18 @@ def audit_reals(secrets: int, asked: Sequence[Sum]) -> Audited:
     basis = Basis()
     for number, one in enumerate(asked):
         same = basis.combination(one.of, number)
-        if same is not None and _value(asked, same):
+        if same is not None and combined(asked, same):
             raise inconsistent(sorted(same))
         basis = basis.with_sum(one.of, number)
     found = [
-        Determined(secret, _value(asked, made), _needed(secret, asked, sorted(made)), "linear algebra")
+        Determined(secret, combined(asked, made), _needed(secret, asked, sorted(made)), "linear algebra")
         for secret, made in sorted(basis.determined.items())
     ]
     return Audited(secrets, len(asked), tuple(found))
 
 
-def _value(asked: Sequence[Sum], made: Row) -> int | Fraction | None:
+def combined(asked: Sequence[Sum], made: Row) -> int | Fraction | None:
+    """What a combination of the answers comes to; None where one of them is not told."""
     total = Fraction(0)
     for number, factor in made.items():
         answer = asked[number].answer

@@ -139,3 +139,40 @@ def test_a_set_too_wide_to_write_down_leaves_all_undecided_at_once() -> None:
         found = audit_booleans(30_000, [Sum(frozenset(range(30_000)), 15_000), Sum(frozenset((0, 1)), 1)], time_limit_s=1)
     assert (found.determined, len(found.undecided)) == ((), 30_000)
     assert spent.cpu_s < 5
+
+
+@pytest.mark.parametrize("people", [30_000, 3_000])
+def test_linear_algebra_tells_on_sums_that_no_solver_can_handle(people: int) -> None:
+    """Everybody, and everybody but one: too wide, or too slow, for the solver."""
+    sums = [Sum(frozenset(range(people)), people // 3), Sum(frozenset(range(people - 1)), people // 3 - 1)]
+    found = audit_booleans(people, sums, time_limit_s=0.2)
+    (one,) = found.determined
+    assert (one.secret, one.value, one.questions, one.by) == (people - 1, 1, (0, 1), "linear algebra")
+    assert len(found.undecided) == people - 1
+    wrong = [sums[0], Sum(sums[1].of, people // 3 - 2)]
+    with pytest.raises(Refused, match="questions 0, 1"):
+        audit_booleans(people, wrong, time_limit_s=0.2)
+
+
+def test_one_set_too_wide_hides_nothing_that_the_others_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(booleans, "WIDEST", 5)
+    for seed in range(20):
+        bits, sums = asked(9, 4, 0, 700 + seed)
+        narrow, wide = [one for one in sums if len(one.of) <= 5 or one.answer in (0, len(one.of))], frozenset(range(9))
+        if sum(bits) in (0, 9):
+            continue
+        found = audit_booleans(9, [*narrow, Sum(wide, sum(bits))])
+        said = {one.secret: one.value for one in found.determined}
+        assert by_trying(9, narrow).items() <= said.items() <= dict(enumerate(bits)).items()
+        assert found.free == 0
+        for one in found.determined:
+            assert one.secret in by_trying(9, [[*narrow, Sum(wide, sum(bits))][q] for q in one.questions])
+
+
+def test_none_or_all_of_a_wide_set_determines_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(booleans, "WIDEST", 5)
+    for answer in (0, 40):
+        found = audit_booleans(40, [Sum(frozenset(range(40)), answer)])
+        assert [(one.value, one.questions) for one in found.determined] == [(answer // 40, (0,))] * 40
+    with pytest.raises(Refused, match="questions 0 contradict"):
+        audit_booleans(40, [Sum(frozenset(range(40)), 41)])
