@@ -104,8 +104,9 @@ def _unit(table: str, unit: guess.Unit | None, keys: Sequence[str]) -> Iterator[
         return
     path = unit.paths[table]
     yield f"unit = {quoted(path)}  {MARK}{_shown(table)}: is this who is protected? guessed from the name"
-    if "->" in path:
-        question = f"{MARK}{_shown(table)}: how many rows of one {_shown(unit.key)}, in how many groups, shall count?"
+    if "->" in path or len(unit.paths) == 1:
+        only = "" if "->" in path else "one row of each counts; has it several, "
+        question = f"{MARK}{_shown(table)}: {only}how many rows of one {_shown(unit.key)}, in how many groups, shall count?"
         yield f"# limits = {{ rows = 20, groups = 5 }}  {question}"
 
 

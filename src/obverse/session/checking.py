@@ -111,7 +111,8 @@ def left_open(project: Path) -> Iterator[Finding]:
 def _table(table: Table, limits: str) -> Finding:
     if table.unit is None:
         return Finding("ok", table.name, "public: questions over it alone are exact and free")
-    return Finding("ok", table.name, f"protects {unit_text(table.unit)}, {limits}")
+    merged = "; several would count as one" if table.limits is None and table.unit.column is not None else ""
+    return Finding("ok", table.name, f"protects {unit_text(table.unit)}, {limits}{merged}")
 
 
 def _network(graph: Network, unit: PrivacyUnit | None) -> Finding:

@@ -44,7 +44,7 @@ def test_an_analyst_that_would_not_be_valid_is_not_written(obverse: Obverse, pro
 def test_check_says_what_holds_and_makes_no_ledger(obverse: Obverse, project: Path) -> None:
     said = obverse("check")
     assert said.exit_code == 0, said.output
-    assert "ok       people: protects person_id, one row per unit" in said.stdout
+    assert "ok       people: protects person_id, one row per unit; several would count as one" in said.stdout
     assert "the first question makes it" in " ".join(said.stdout.split())
     assert not (project / ".obverse").exists()
 
