@@ -15,7 +15,7 @@ VOTES = (30, 28, 5)  # for three candidates
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(3)])
 def test_each_candidate_is_chosen_in_proportion_to_e_to_half_epsilon_times_its_score(epsilon: Fraction) -> None:
-    """Statistical privacy tools, exponential mechanism (chapter 3.4 of its book): P[r] ~ exp(epsilon u(r) / (2 sensitivity))."""
+    """Statistical privacy tools, exponential mechanism (its book, 3.4): P[r] ~ exp(epsilon u(r) / (2 sensitivity))."""
     choice = Exponential(1, epsilon)
     best, *others = (float(choice.probability(VOTES, n)[0]) for n in range(3))
     for votes, chance in zip(VOTES[1:], others):
