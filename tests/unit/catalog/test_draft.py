@@ -67,6 +67,13 @@ def test_what_the_draft_leaves_open_is_what_check_asks(tmp_path: Path) -> None:
     assert problems(file) == ()
 
 
+def test_times_with_a_zone_are_declared_and_said_to_be_read_in_utc() -> None:
+    text = draft([SourceFile("t.parquet", {"x": "TIMESTAMP WITH TIME ZONE", "y": "TIMESTAMPTZ"}, "parquet")], name="p")
+    for name in "xy":
+        zone = f"{name}: its times have a zone, and are read in UTC; smallest and largest plausible value?"
+        assert f'{name} = {{ type = "timestamp" }}  # ? {zone}' in text
+
+
 def test_a_table_by_itself_is_asked_whether_a_unit_has_several_rows() -> None:
     asked = questions(draft(FILES[:1], name="p"))
     several = "visits: one row of each counts; has it several, how many rows of one person_id, in how many groups, shall count?"
