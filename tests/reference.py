@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -240,9 +241,15 @@ def _members(kind: type[Any]) -> Iterator[str]:
         if name.startswith("_"):
             continue
         value = one.fget if isinstance(one, property) else getattr(one, "__func__", one)
-        doc = cell((inspect.getdoc(value) or "").split("\n\n")[0]) if callable(value) else ""
+        doc = (inspect.getdoc(value) or "").split("\n\n")[0] if callable(value) else said_of(kind, name)
         signature = f"{name}{inspect.signature(value)}" if callable(value) and not isinstance(one, property) else name
-        yield f"| `{signature.replace('|', chr(92) + '|')}` | {doc} |"
+        yield f"| `{signature.replace('|', chr(92) + '|')}` | {cell(doc)} |"
+
+
+def said_of(kind: type[Any], field: str) -> str:
+    """The comment beside a field of a dataclass."""
+    found = re.search(rf"^    {field}: .*?  # (.*)$", inspect.getsource(kind), re.MULTILINE)
+    return found[1] if found else ""
 
 
 PAGES: dict[str, Callable[[], str]] = {

@@ -46,6 +46,10 @@ def test_a_page_of_the_reference_is_what_the_code_makes(name: str) -> None:
     assert (DOCS / "reference" / name).read_text() == PAGES[name]()
 
 
+def test_no_public_member_is_left_without_a_word() -> None:
+    assert not re.findall(r"^\| `[^|]*(?:\\\|[^|]*)*` \|\s*\|$", PAGES["python.md"](), re.MULTILINE)
+
+
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page: Path) -> None:
     links = [found[1] for found in LINK.finditer(re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.DOTALL))]

@@ -26,10 +26,11 @@ class Utility:
     @property
     def sentences(self) -> dict[str, str]:
         lost = max(self.columns.items(), key=lambda item: item[1], default=("", 0.0))
+        average = f"{self.average_class:.3g}" if self.average_class < 100 else f"{self.average_class:,.0f}"
         share = self.suppressed / max(self.rows + self.suppressed, 1)
         return {
             "suppressed": f"{self.suppressed:,} rows ({100 * share:.3g} %) were left out.",
-            "average_class": f"There are {self.classes:,} classes of {self.average_class:,.3g} rows on average.",
+            "average_class": f"There are {self.classes:,} classes of {average} rows on average.",
             "discernibility": "The sum over rows of how many rows each cannot be told from; a suppressed one counts as all.",
             "columns": f"Most was lost in {lost[0]}: {100 * lost[1]:.3g} % of what it told." if lost[0] else "",
         }

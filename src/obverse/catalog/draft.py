@@ -14,6 +14,7 @@ from obverse.catalog.source_types import type_of
 from obverse.core.types import Type
 
 MARK = "# ? "
+ZONED = re.compile(r"\s*TIMESTAMP(TZ| WITH TIME ZONE)\s*", re.IGNORECASE)
 COLUMNS = re.compile(r"\[tables\.(.+)\.columns\]")
 HEAD = """\
 # Drafted by `obverse init` from {evidence}.
@@ -104,13 +105,15 @@ def _unit(table: str, unit: guess.Unit | None, keys: Sequence[str]) -> Iterator[
         return
     path = unit.paths[table]
     yield f"unit = {quoted(path)}  {MARK}{_shown(table)}: is this who is protected? guessed from the name"
-    if "->" in path:
-        question = f"{MARK}{_shown(table)}: how many rows of one {_shown(unit.key)}, in how many groups, shall count?"
+    if "->" in path or len(unit.paths) == 1:
+        only = "" if "->" in path else "one row of each counts; has it several, "
+        question = f"{MARK}{_shown(table)}: {only}how many rows of one {_shown(unit.key)}, in how many groups, shall count?"
         yield f"# limits = {{ rows = 20, groups = 5 }}  {question}"
 
 
 def _column(column: str, engine_type: str | None) -> str:
-    kind = guess.type_by_name(column) if engine_type is None else type_of(engine_type)
+    zoned = engine_type is not None and ZONED.fullmatch(engine_type) is not None
+    kind = guess.type_by_name(column) if engine_type is None else Type.TIMESTAMP if zoned else type_of(engine_type)
     key = dotted((column,))
     if kind is None:
         return f"# {_shown(column)}: a column of type {_shown(str(engine_type))} cannot be asked about"
@@ -119,6 +122,7 @@ def _column(column: str, engine_type: str | None) -> str:
         return f"# {_shown(column)}: looks like a key, so it is not declared, and hidden"
     unknown = kind is Type.TEXT and not guess.free_text_by_name(column)
     doubts = [] if engine_type is not None else ["type not known, so text" if unknown else "type guessed from the name"]
+    doubts += ["its times have a zone, and are read in UTC"] if zoned else []
     if kind.numeric or kind.temporal:
         bounds = guess.bounds_by_name(column) if kind.numeric else None
         facts += [f"bounds = {bounds}"] if bounds else []

@@ -51,4 +51,5 @@ def _negative_zero(number: object) -> bool:
 
 
 def _refused(name: str, expected: str, why: str) -> Refused:
-    return Refused("bad_parameter", f"{name} must be {expected}", why=why, fix=f"Write {expected}, for example 0.1.")
+    example = "1e-8" if expected == DELTA_WORDS else "0.1"
+    return Refused("bad_parameter", f"{name} must be {expected}", why=why, fix=f"Write {expected}, for example {example}.")

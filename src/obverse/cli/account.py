@@ -39,6 +39,10 @@ def add(name: str, role: Role, days: int, as_json: bool, project: Path) -> None:
     """A token for a new account or a known one. It is printed once, and kept nowhere.
 
     An analyst has to be declared first, with `obverse analyst add`. The token is the password of the PostgreSQL wire too.
+
+    \b
+    Example:
+      obverse account add ana --role analyst --days 30
     """
     from obverse.session.accounts import issue
 

@@ -66,7 +66,8 @@ def with_models(function: Any) -> Any:
 @with_models
 @click.option("--keep", default="", metavar="COLUMNS", help="Other columns to release as they are; the rest is left out.")
 @click.option("--suppress", type=float, default=0.0, show_default=True, metavar="SHARE", help="Rows that may be left out.")
-@click.option("--search", type=click.Choice(["optimal", "mondrian"]), default="optimal", show_default=True)
+@click.option("--search", type=click.Choice(["optimal", "mondrian"]), default="optimal", show_default=True,
+              help="The best by the hierarchies, or splits by the values.")  # fmt: skip
 @click.option("--loss", type=click.Choice(["columns", "discernibility"]), default="columns", show_default=True,
               help="What the optimal search minimises.")  # fmt: skip
 @click.option("--sample", type=float, metavar="SHARE", help="First draw a uniform sample; alone, it is released raw.")

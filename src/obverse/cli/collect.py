@@ -108,7 +108,12 @@ def plan(name: str, share: float, people: int | None, as_json: bool, project: Pa
 @with_json
 @with_project
 def simulate(name: str, shares: tuple[str, ...], people: int | None, as_json: bool, project: Path) -> None:
-    """Play the survey with made-up people: what would be estimated, beside the truth. Costs nothing, protects nobody."""
+    """Play the survey with made-up people: what would be estimated, beside the truth. Costs nothing, protects nobody.
+
+    \b
+    Example:
+      obverse collect simulate missed_dose --people 5000 --share yes=0.3
+    """
     from obverse.local.estimate import estimate as estimated
     from obverse.local.questions import estimates
     from obverse.local.simulate import played

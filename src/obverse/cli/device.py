@@ -70,7 +70,7 @@ def withdraw(
 @click.command(cls=Verb)
 @click.argument("name")
 @click.argument("given", metavar="ANSWER...", nargs=-1, required=True)
-@click.option("--token", required=True, metavar="HEX", help="A token of this survey: one report.")
+@click.option("--token", default="", metavar="HEX", help="A token of this survey, from whoever runs it: one report.")
 @click.option("--epoch", type=click.IntRange(0, 65535), default=0, show_default=True, help="The epoch that is collected.")
 @click.option("--consent", "agrees", is_flag=True, help="Print the consent text and agree to it.")
 @with_device
@@ -91,6 +91,10 @@ def answer(
     """Randomize an answer, or QUESTION=ANSWER for each of several questions.
 
     Prints the token and the report in hexadecimal, as `collect add` takes them.
+
+    \b
+    Example:
+      obverse collect answer missed_dose yes --token $(head -1 tokens.txt)
     """
     from obverse.local.client import sent_words
 
@@ -145,7 +149,8 @@ def _token(text: str) -> bytes:
     except ValueError:
         found = b""
     if len(found) != TOKEN_BYTES:
-        raise click.UsageError(f"a token has {TOKEN_BYTES} bytes in hexadecimal; `obverse collect tokens` makes them.")
+        made = "whoever runs the survey hands them out, and makes them by `obverse collect tokens`"
+        raise click.UsageError(f"--token: a token has {TOKEN_BYTES} bytes in hexadecimal; {made}.")
     return found
 
 

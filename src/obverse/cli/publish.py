@@ -74,6 +74,11 @@ def table(table: str, by: tuple[str, ...], discover: tuple[str, ...], zeros: str
 
     The weights of what is measured are those that make the asked tables' errors least. Each table has an unbiased estimate
     with its 95 % interval, and whole numbers without negatives beside it.
+
+    \b
+    Example:
+      obverse publish table people --by sex --by sex,age --bins age=0,18,65 \
+          --epsilon 0.5 --out releases/people
     """
     from obverse.session.publish_tables import Wanted, table_release
 
@@ -124,7 +129,7 @@ def _publish(make: Callable[..., Any], told: dict[str, Any]) -> None:
 
     out: Path | None = told["out"]
     if (out is None) == (not told["only_plan"]):
-        raise click.UsageError("give --out FOLDER, or --plan to see what would be measured.")
+        raise click.UsageError("give either --out FOLDER or --plan, which shows what would be measured.")
     check_report(told)
     with open_project(told["project"], analyst=told["analyst"], purpose=told["purpose"]) as session:
         made = make(session, number(told["epsilon"]), number(told["delta"]))

@@ -58,7 +58,7 @@ def graph(graph: str, stats: str, cap: int | None, tell: str, share: tuple[str, 
 
     out: Path | None = told["out"]
     if (out is None) == (not told["only_plan"]):
-        raise click.UsageError("give --out FOLDER, or --plan to see what would be measured.")
+        raise click.UsageError("give either --out FOLDER or --plan, which shows what would be measured.")
     check_report(told)
     asked = tuple(part.strip() for part in stats.split(",") if part.strip())
     probability = number(tell)

@@ -56,7 +56,7 @@ def synthetic(table: str, columns: str, given: tuple[str, ...], rows: int | None
 
     out: Path | None = told["out"]
     if (out is None) == (not told["only_plan"]):
-        raise click.UsageError("give --out FOLDER, or --plan to see what would be measured.")
+        raise click.UsageError("give either --out FOLDER or --plan, which shows what would be measured.")
     check_report(told)
     bins = dict(map(_pair, told["bins"]))
     if told["parent"] is not None:

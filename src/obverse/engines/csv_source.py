@@ -86,18 +86,36 @@ def records(source: Source) -> int | None:
     A quote that is not closed, a carriage return by itself or a record of another length would let one person's text
     swallow or make up the records of others, so such a file is not asked about.
     """
-    wanted, count = len(header_of(source)), -1 if source.header else 0
+    found = _read(source)
+    return found if isinstance(found, int) else None
+
+
+def fault(source: Source) -> str:
+    """Why a file that is not well formed is not, with the line. Looks at values: for the curator alone, who asks for it."""
+    found = _read(source)
+    return found if isinstance(found, str) else "its lines do not all end alike, or one is too long"
+
+
+def _read(source: Source) -> int | str:
+    """How many records there are, or what is wrong with the first that is not one."""
+    wanted, count, line = len(header_of(source)), -1 if source.header else 0, 0
     before = csv.field_size_limit(FIELD_MAX)
     try:
         with _opened(source) as file:
-            for record in csv.reader(file, delimiter=source.delimiter, strict=True):
+            reader = csv.reader(file, delimiter=source.delimiter, strict=True)
+            for record in reader:
+                line = reader.line_num
                 if len(record) != wanted:
                     if record:
-                        return None
+                        return f"what ends in line {line} has {len(record)} values, the header {wanted}"
                     continue
                 count += 1
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error):
-        return None
+    except csv.Error:
+        return f"a quote or a carriage return is out of place after line {line}"
+    except UnicodeDecodeError:
+        return f"not all of it is UTF-8, somewhere after line {line}"
+    except (OSError, EOFError):
+        return "it cannot be read to its end"
     finally:
         csv.field_size_limit(before)
     return count

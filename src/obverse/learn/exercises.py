@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,6 +10,8 @@ from typing import Any
 
 from obverse.core.errors import Refused
 from obverse.core.numbers import exact
+
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class Number:
         try:
             given = float(_number(answer))
         except (Refused, ValueError, ZeroDivisionError, OverflowError):
-            return Verdict(False, "write a number, such as 0.25 or 1/4.")
+            return Verdict(False, "write a number, such as 0.25, 1/4 or 25 %.")
         right = abs(given - self.value()) <= self.within
         return Verdict(right, why if right else "that is not the number that the product finds.")
 
@@ -53,7 +56,7 @@ class Choice:
     right: Callable[[], int]
 
     def check(self, answer: str, why: str) -> Verdict:
-        letter = answer.strip().lower()
+        letter = answer.strip().strip("().").lower()
         if letter not in self.letters:
             return Verdict(False, f"write one of {', '.join(self.letters)}.")
         right = self.letters.index(letter) == self.right()
@@ -107,8 +110,9 @@ class Exercise:
 
 
 def _number(text: str) -> Fraction:
-    """A decimal, a fraction a/b or a share in per cent."""
-    text = text.strip().replace(",", "")
+    """A decimal, a fraction a/b or a share in per cent; commas part thousands, or else stand before decimals."""
+    text = text.strip()
+    text = text.replace(",", "" if THOUSANDS.match(text) else ".")
     if text.endswith("%"):
         return exact(text[:-1].strip()) / 100
     top, slash, bottom = text.partition("/")

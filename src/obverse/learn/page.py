@@ -19,7 +19,7 @@ details{margin:.4rem 0}pre{background:#f4f6f8;padding:.7rem;overflow:auto;font-s
 .exercise{background:#f7f9fb;padding:.6rem 1rem;margin-top:1.4rem}input[type=range]{width:100%}
 output{display:block;min-height:1.6em;color:#08519c}
 """
-SCRIPT = """
+SCRIPT = r"""
 for (const box of document.querySelectorAll(".slider")) {
   const range = box.querySelector("input"), frames = [...box.querySelectorAll(".frame")], label = box.querySelector("b");
   const show = () => frames.forEach((frame, n) => {
@@ -32,8 +32,9 @@ for (const box of document.querySelectorAll(".slider")) {
 for (const form of document.querySelectorAll("form")) {
   const check = JSON.parse(form.dataset.check), told = form.querySelector("output");
   const number = text => {
-    const [top, bottom] = text.replace("%", "/100").split("/").map(Number);
-    return bottom === undefined ? top : top / bottom;
+    const plain = text.replaceAll(",", /^[+-]?[1-9]\d{0,2}(,\d{3})+(?!\d)/.test(text) ? "" : ".");
+    const [top, bottom = 1, ...more] = plain.replace(/%$/, "/100").split("/").map(part => part.trim() ? Number(part) : NaN);
+    return more.length ? NaN : top / bottom;
   };
   form.addEventListener("submit", event => {
     event.preventDefault();

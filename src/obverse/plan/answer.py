@@ -62,14 +62,14 @@ class Series(NamedTuple):
 class Answer:
     """A private answer. Iteration gives row tuples; one cell has `.value .low .high`; `answer["n"]` a whole column."""
 
-    columns: tuple[ColumnInfo, ...]
-    rows: tuple[Row, ...]
-    intervals: tuple[tuple[Bar, ...], ...]
-    level: float
-    claim: Claim
-    price: Price
-    remaining: Remaining
-    plan: str = ""
+    columns: tuple[ColumnInfo, ...]  # name, type and role (key or value) of each
+    rows: tuple[Row, ...]  # of noisy values, as tuples
+    intervals: tuple[tuple[Bar, ...], ...]  # the noise interval of each cell, None where it has none
+    level: float  # that an interval holds what was there before noise: 0.95 unless told
+    claim: Claim  # what is promised to whom, in data and in one sentence
+    price: Price  # epsilon, delta, their share of the budget, and whether it came from store
+    remaining: Remaining  # what is left for who asked, and how many more like this it pays for
+    plan: str = ""  # what was done, as text
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
@@ -87,15 +87,18 @@ class Answer:
 
     @property
     def value(self) -> Value:
+        """The one cell of an answer that has one; else the error not_scalar."""
         return self._cell()[0]
 
     @property
     def low(self) -> End | None:
+        """The lower end of its noise interval."""
         bar = self._cell()[1]
         return None if bar is None else bar[0]
 
     @property
     def high(self) -> End | None:
+        """The upper end of its noise interval."""
         bar = self._cell()[1]
         return None if bar is None else bar[1]
 
@@ -109,6 +112,7 @@ class Answer:
         return self.rows[0][0], self.intervals[0][0]
 
     def as_json(self) -> dict[str, Any]:
+        """What `--json` prints."""
         return {
             "version": VERSION,
             "columns": [{"name": c.name, "type": c.type.value, "role": c.role} for c in self.columns],
@@ -139,6 +143,7 @@ class Answer:
 
     @classmethod
     def from_bytes(cls, stored: bytes, remaining: Remaining) -> Answer:
+        """What `to_bytes` gave, with what is left now."""
         fields = orjson.loads(stored)
         columns = tuple(ColumnInfo(c["name"], Type(c["type"]), c["role"]) for c in fields["columns"])
         types = [c.type for c in columns]

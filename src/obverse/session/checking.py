@@ -18,7 +18,7 @@ from obverse.core.errors import ObverseError
 from obverse.core.numbers import plain
 from obverse.core.types import Type
 from obverse.core.units import PrivacyUnit
-from obverse.engines.csv_source import WRITTEN, oddly_written
+from obverse.engines.csv_source import WRITTEN, fault, oddly_written
 from obverse.ledger.acts import still_open
 from obverse.ledger.home import Home, default_home
 from obverse.ledger.opened import Opened
@@ -63,7 +63,8 @@ def check(project: Path, *, sniff: bool = False) -> tuple[Finding, ...]:
         return (_error(error), *left_open(project))
     catalog = loaded.catalog
     found = [Finding("ok", FILE_NAME, "every key is known, and the sources have the declared columns")]
-    found += [_error(unfit(table)) for table in catalog.held if not (table.public or is_fit(loaded, table))]
+    unread_whole = [table for table in catalog.held if not (table.public or is_fit(loaded, table))]
+    found += [_error(unfit(table, _fault(table) if sniff else "")) for table in unread_whole]
     found += [Finding("warn", "engine", f"its role {power}; {ENOUGH}") for power in loaded.engine.powers()]
     loaded.engine.close()
     found += _leaking(catalog)
@@ -92,6 +93,10 @@ def _leaking(catalog: Catalog) -> Iterator[Finding]:
             yield _error(error)
 
 
+def _fault(table: Table) -> str:
+    return f"{fault(table.source)}." if table.source.kind == "csv" else ""
+
+
 def _error(error: ObverseError) -> Finding:
     return Finding("error", error.place or FILE_NAME, error.message, error)
 
@@ -111,7 +116,8 @@ def left_open(project: Path) -> Iterator[Finding]:
 def _table(table: Table, limits: str) -> Finding:
     if table.unit is None:
         return Finding("ok", table.name, "public: questions over it alone are exact and free")
-    return Finding("ok", table.name, f"protects {unit_text(table.unit)}, {limits}")
+    merged = "; several would count as one" if table.limits is None and table.unit.column is not None else ""
+    return Finding("ok", table.name, f"protects {unit_text(table.unit)}, {limits}{merged}")
 
 
 def _network(graph: Network, unit: PrivacyUnit | None) -> Finding:

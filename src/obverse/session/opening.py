@@ -238,12 +238,14 @@ def probe_sql(table: Table, engine: Engine) -> str:
     return f"SELECT {', '.join(counts)} FROM {d.relation(table)} AS t"
 
 
-def unfit(table: Table) -> CatalogError:
+def unfit(table: Table, seen: str = "") -> CatalogError:
+    """`seen`: what the curator, who asked for it, may know of the place."""
+    form = "CSV by the standard (UTF-8, quotes closed, one length, lines that end alike), Parquet with valid text and times"
     return CatalogError(
         "source_unreadable",
         f"the source of table {table.name} is not well formed, so nothing is asked of it.",
-        why="one row that the engine cannot read would make every question fail, and so tell of itself.",
-        fix="Write the file anew: CSV by the standard (UTF-8, quotes closed, one length), Parquet with valid text and times.",
+        why=seen or "one row that the engine cannot read would make every question fail, and so tell of itself.",
+        fix=f"Write the file anew: {form}. Of a CSV file `obverse check --sniff` tells the line.",
     )
 
 

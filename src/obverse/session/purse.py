@@ -30,16 +30,16 @@ class Purse:
         return budgets.tighter(self.ledger.cap(), budgets.cap_of(self.catalog.budget, self.catalog.accounting))
 
     def remaining(self, loss: Loss, partitions: Partitions | None = None) -> Remaining:
-        """What is left for this analyst and purpose, in the partitions that were touched."""
+        """What is left for this analyst and purpose, in the partitions that were touched: of the cap that is nearest."""
         charge = budgets.count(loss, self.catalog.accounting)
         with self.ledger.at_once():
-            cap, spent, binding = self.cap(), self.ledger.spent(partitions=partitions), self.binding(partitions)
-        left = budgets.remaining(cap, spent)
+            binding = self.binding(partitions)
+        left = min(budgets.remaining(cap, spent).amount for cap, spent in binding)
         counts = [budgets.like_this(charge, s, c) for c, s in binding]
         known = [n for n in counts if n is not None]
-        share = float(left.amount / cap.amount) if cap.amount else 0.0
-        epsilon = plain(digits_down(left.amount, 6)) if self.catalog.accounting == "pure" else None
-        return Remaining(share, epsilon, min(known) if known else None)
+        whole = binding[0][0].amount
+        epsilon = plain(digits_down(left, 6)) if self.catalog.accounting == "pure" else None
+        return Remaining(float(left / whole) if whole else 0.0, epsilon, min(known) if known else None)
 
     def after(self, loss: Loss, partitions: Partitions | None = None) -> Remaining:
         """What is left once the loss was charged: a ledger that cannot tell it any more says that it was."""
@@ -58,6 +58,7 @@ class Purse:
             return Price(plain(epsilon), plain(delta), share, False), self.remaining(costed_loss, partitions)
 
     def binding(self, partitions: Partitions | None = None) -> list[tuple[Cap, Spent]]:
+        """Every cap that holds here with what was spent of it; first that of everybody."""
         caps, spent = self.caps(), self.ledger.spent
         found = [(self.cap(), spent(partitions=partitions))]
         if caps.analyst is not None:

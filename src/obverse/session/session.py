@@ -107,8 +107,7 @@ class Session:
     ) -> Answer:
         """The private answer; the ledger is debited before any row is read. The same question again is free.
 
-        `above` names the first counts of a list that pass it, and tells nothing else of them. `parameters` are the values
-        of ?, $1 or :name in the SQL.
+        `above` names the first counts that pass it, and tells nothing else of them; `parameters` are values of ?, $1 or :name.
         """
         return self.answer(self.prepare(sql, Wish(epsilon, delta, within, confidence, above, first), parameters), key)
 
@@ -223,6 +222,7 @@ class Session:
 
     @property
     def ledger(self) -> Ledger:
+        """Where losses are counted; a project without a private table has none."""
         if self._ledger is None:
             raise no_private_table()
         return self._ledger

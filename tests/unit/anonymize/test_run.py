@@ -19,7 +19,7 @@ from obverse.anonymize.report import checked, report_of
 from obverse.anonymize.risk import risk
 from obverse.anonymize.run import anonymized
 from obverse.anonymize.table import Table
-from obverse.anonymize.utility import utility
+from obverse.anonymize.utility import Utility, utility
 from obverse.anonymize.weaknesses import weaknesses
 from obverse.anonymize.wish import Wish, models_of
 from obverse.core.errors import Refused
@@ -209,3 +209,8 @@ def test_as_many_rows_may_be_left_out_as_the_share_says() -> None:
     ages = ["30"] * 71 + [str(i) for i in range(31, 60)]
     wish = Wish(quasi=("age",), k=2, suppress=0.29, hierarchies={"age": Recipe("file", lines=tuple((age,) for age in ages))})
     assert anonymized(table({"age": ages}), wish).recoded.suppressed == 29
+
+
+def test_sizes_of_classes_are_told_in_plain_numbers() -> None:
+    told = Utility(20_000, 0, 11, 0.0, 20_000 / 11, None, {}).sentences["average_class"]
+    assert told == "There are 11 classes of 1,818 rows on average."

@@ -67,6 +67,20 @@ def test_what_the_draft_leaves_open_is_what_check_asks(tmp_path: Path) -> None:
     assert problems(file) == ()
 
 
+def test_times_with_a_zone_are_declared_and_said_to_be_read_in_utc() -> None:
+    text = draft([SourceFile("t.parquet", {"x": "TIMESTAMP WITH TIME ZONE", "y": "TIMESTAMPTZ"}, "parquet")], name="p")
+    for name in "xy":
+        zone = f"{name}: its times have a zone, and are read in UTC; smallest and largest plausible value?"
+        assert f'{name} = {{ type = "timestamp" }}  # ? {zone}' in text
+
+
+def test_a_table_by_itself_is_asked_whether_a_unit_has_several_rows() -> None:
+    asked = questions(draft(FILES[:1], name="p"))
+    several = "visits: one row of each counts; has it several, how many rows of one person_id, in how many groups, shall count?"
+    assert several in asked
+    assert not [one for one in questions(draft(FILES[:2], name="p")) if one.startswith("people: one row of each counts")]
+
+
 def test_types_read_from_values_are_used_only_when_handed_over() -> None:
     file = SourceFile("t.csv", {"code": None}, "csv")
     assert 'code = { type = "text" }' in draft([file], name="p")

@@ -34,8 +34,9 @@ def test_an_epsilon_outside_its_range_is_refused(number: object) -> None:
 
 @pytest.mark.parametrize("number", [1, -0.0, Decimal("-0"), -1e-9, float("nan"), "0", False])
 def test_a_delta_outside_its_range_is_refused(number: object) -> None:
-    with pytest.raises(Refused, match="below 1"):
+    with pytest.raises(Refused, match="below 1") as caught:
         delta(number)
+    assert "for example 1e-8" in caught.value.fix
 
 
 def test_no_delta_is_a_delta_and_zero_is_not_positive() -> None:

@@ -44,7 +44,7 @@ def test_an_analyst_that_would_not_be_valid_is_not_written(obverse: Obverse, pro
 def test_check_says_what_holds_and_makes_no_ledger(obverse: Obverse, project: Path) -> None:
     said = obverse("check")
     assert said.exit_code == 0, said.output
-    assert "ok       people: protects person_id, one row per unit" in said.stdout
+    assert "ok       people: protects person_id, one row per unit; several would count as one" in said.stdout
     assert "the first question makes it" in " ".join(said.stdout.split())
     assert not (project / ".obverse").exists()
 
@@ -202,3 +202,28 @@ def test_init_never_overwrites(obverse: Obverse, project: Path) -> None:
     before = (project / "obverse.toml").read_bytes()
     assert obverse("init", "people.csv").exit_code == 3
     assert (project / "obverse.toml").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("rows", "seen"),
+    [
+        ("1,2\n3\n", "what ends in line 3 has 1 values, the header 2."),
+        ('1,2\n3,"4\n', "a quote or a carriage return is out of place after line 2."),
+        ("1,2\n3,4\r5,6\n", "a quote or a carriage return is out of place after line 2."),
+        ("1,2\r\n3,4\n", "its lines do not all end alike, or one is too long."),
+    ],
+)
+def test_where_a_csv_file_is_not_well_formed_is_told_to_who_asks_for_it(
+    obverse: Obverse, tmp_path: Path, rows: str, seen: str
+) -> None:
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    (folder / "odd.csv").write_bytes(f"id,age\n{rows}".encode())
+    toml = '[project]\nname = "o"\n[budget]\nepsilon = 1\n[tables.odd]\nsource = "odd.csv"\nunit = "id"\n[tables.odd.columns]\n'
+    (folder / "obverse.toml").write_text(f'{toml}age = {{ type = "integer", bounds = [0, 9] }}\n')
+    plainly, asked = obverse("check", "-p", str(folder)), obverse("check", "-p", str(folder), "--sniff")
+    assert plainly.exit_code == asked.exit_code == 3
+    assert seen in " ".join(asked.stdout.split())
+    assert seen not in " ".join(plainly.stdout.split())
+    assert "`obverse check --sniff` tells the line" in " ".join(plainly.stdout.split())
+    assert seen not in " ".join(obverse("ask", "SELECT COUNT(*) FROM odd", "-p", str(folder)).output.split())

@@ -46,6 +46,13 @@ def test_consent_is_shown_and_the_report_is_counted(obverse: Obverse, token: str
     assert json.loads(obverse("collect", "add", "smoking", "--json", input=found.stdout).stdout)["rejected"] == {"spent": 1}
 
 
+@pytest.mark.parametrize("given", [(), ("--token", "abc"), ("--token", "00")])
+def test_who_has_no_token_is_told_where_they_come_from(obverse: Obverse, token: str, given: tuple[str, ...]) -> None:
+    found = obverse("collect", "answer", "smoking", "yes", *given)
+    assert found.exit_code == 2
+    assert "whoever runs the survey hands them out" in found.output
+
+
 def test_a_device_of_ones_own_keeps_its_own_counts(obverse: Obverse, token: str, tmp_path: Path) -> None:
     device = ["--device", str(tmp_path / "mine")]
     told = json.loads(obverse("collect", "consent", "smoking", "--json", *device).stdout)

@@ -6,6 +6,8 @@ import ast
 import html
 import json
 import re
+import shutil
+import subprocess
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from obverse.learn.exercises import Choice, Exercise, Number, Sql, Verdict
 from obverse.learn.lesson import Lesson, Slider, Step, Text
 from obverse.learn.lessons import BY_NAME, LESSONS
 from obverse.learn.notebook import notebook
-from obverse.learn.page import page
+from obverse.learn.page import SCRIPT, page
 from obverse.learn.shown import Shown
 
 each = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
@@ -129,8 +131,38 @@ def test_a_number_may_be_written_in_several_ways() -> None:
 
 def test_a_choice_is_a_letter() -> None:
     asked = Exercise("?", Choice(("this", "that"), lambda: 1), "b", (), "", "so")
-    assert asked.check(" B ").right
+    assert all(asked.check(text).right for text in (" B ", "b)", "(b)", "b."))
     assert not any(asked.check(text).right for text in ("a", "c", "that", ""))
+
+
+SPELLINGS = {
+    "0.3": 0.3, " .30 ": 0.3, "3/10": 0.3, "30 %": 0.3, "30%": 0.3, "3e-1": 0.3, "0,3": 0.3, "0,125": 0.125, "12,5 %": 0.125,
+    "5,136": 5136, "-5,136.5": -5136.5, "1,000/2,000,000": 0.0005, "51,36": 51.36,
+}  # fmt: skip
+NO_NUMBERS = ("", "no", "1/0", "1/2/3", "1,2,3", "1/", "nan", "%", "ln 2")
+
+
+def test_a_number_may_be_spelled_in_many_ways() -> None:
+    for text, value in SPELLINGS.items():
+        assert Number(lambda value=value: value, 1e-9).check(text, "").right, text
+    assert not any(Number(lambda: 0.5, 10**6).check(text, "").right for text in NO_NUMBERS)
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="needs node")
+@pytest.mark.parametrize("where", ["page", "corner"])
+def test_pages_read_numbers_as_the_product_does(where: str) -> None:
+    own = re.search(r"const number = .*?\n  };", SCRIPT, re.DOTALL)
+    assert own is not None
+    module = (Path(__file__).parents[3] / "web" / "src" / "check.js").as_uri()
+    heads = {
+        "page": f"{own[0]} const read = text => number(text.trim());",
+        "corner": f"import {{ number as read }} from {module!r};",
+    }
+    script = f"{heads[where]} console.log(JSON.stringify({json.dumps([*SPELLINGS, *NO_NUMBERS])}.map(read)))"
+    said = subprocess.run(["node", "--input-type=module", "-e", script], capture_output=True, text=True, timeout=60, check=True)
+    numbers = json.loads(said.stdout)
+    assert numbers[: len(SPELLINGS)] == pytest.approx(list(SPELLINGS.values()))
+    assert numbers[len(SPELLINGS) :] == [None] * len(NO_NUMBERS)  # what is not finite
 
 
 def test_a_page_holds_every_frame_and_reaches_for_nothing_outside() -> None:

@@ -27,6 +27,13 @@ def test_an_analysts_own_cap_binds_before_that_of_all(opened: Open) -> None:
     opened().ask("SELECT SUM(age) FROM people", epsilon=0.7)
 
 
+def test_what_is_left_is_of_the_cap_that_is_nearest(opened: Open) -> None:
+    left = opened("ana").ask(COUNT, epsilon=0.1).remaining
+    assert (left.epsilon, left.share, left.like_this) == ("0.2", 0.2, 2)  # of 0.3; the project has 0.9 of 1 left
+    left = opened("ben").ask(COUNT, epsilon=0.1).remaining
+    assert (left.epsilon, left.share, left.like_this) == ("0.4", 0.4, 4)  # of the purpose's 0.5
+
+
 def test_a_purpose_caps_all_who_ask_for_it(opened: Open) -> None:
     opened("ben").ask(COUNT, epsilon=0.3)
     cyd = opened("cyd", "quality")

@@ -108,8 +108,9 @@ LESSON = Lesson(
     __name__,
     (
         Text(
-            "The 2020 Census of the United States published counts for the nation, states, counties, tracts and blocks, all "
-            "of them differentially private. Counts of blocks are small and noisy; sums of millions of them must not be."
+            "The 2020 Census of the United States published counts for the nation, states, counties, tracts and blocks, "
+            "differentially private but for a few that were held exact, such as how many people a state has. Counts of "
+            "blocks are small and noisy; sums of millions of them must not be."
         ),
         Step("Adding up noisy tracts is no way to count a state:", added_up),
         Step("A made-up state with three counties and twelve tracts, published by the product along its spine:", all_levels),

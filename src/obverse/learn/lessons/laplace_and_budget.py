@@ -96,7 +96,7 @@ LESSON = Lesson(
             "draws whole numbers: decimals of a computer leak in their last digits."
         ),
         Step(
-            "Half the epsilon, twice the noise; and a sum that one person can move by 500 needs 500 times as much:",
+            "A tenth of the epsilon, ten times the noise; and a sum that one person can move by 500 needs 500 times as much:",
             noise_of_questions,
         ),
         Slider("The noise of a count:", "epsilon", ("0.05", "0.1", "0.25", "0.5", "1"), law, 2),

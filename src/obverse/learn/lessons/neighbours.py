@@ -92,9 +92,9 @@ LESSON = Lesson(
     ),
     Exercise(
         "At which epsilon is no answer more than 2 times as likely on a neighbour? (two decimals will do)",
-        Number(lambda: epsilon_for(2), 0.008),
+        Number(lambda: epsilon_for(2), 0.005),
         answer="0.69",
-        wrong=("2", "0.5", "7.39", ""),
+        wrong=("2", "0.5", "0.7", "7.39", ""),
         hint="the factor is e^epsilon.",
         why="e^0.693 = 2: epsilon is the logarithm of the factor.",
     ),

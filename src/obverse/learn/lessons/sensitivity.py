@@ -104,7 +104,8 @@ def noise_by_bounds(largest: str) -> Shown:
 def judged(sql: str) -> Verdict:
     with room(SURVEY, survey=ROWS) as session:
         found = session.explain(sql).joint_l1
-    return Verdict(found == 7, f"one person moves that by {0 if found is None else found:g}.")
+    moved = f"{0 if found is None else found:g}, before anything is computed from it"
+    return Verdict(found == 7, f"one person moves what is measured by {moved}.")
 
 
 LESSON = Lesson(
