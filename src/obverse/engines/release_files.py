@@ -12,11 +12,12 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-KINDS = {int: "BIGINT", float: "DOUBLE"}
+KINDS: dict[Any, str] = {int: "BIGINT", float: "DOUBLE", str: "VARCHAR"}
 
 
 def columns(path: Path, kinds: Mapping[str, Any]) -> dict[str, Array]:
-    """These columns of a CSV file, in the order of its rows. What cannot be read, or differs from Parquet, is a ValueError."""
+    """These columns of a CSV file, in the order of its rows; a missing text is empty. What cannot be read, or differs from
+    Parquet, is a ValueError."""
     import numpy as np
 
     typed = ", ".join(f"{_text(name)}: '{KINDS[kind]}'" for name, kind in kinds.items())
@@ -35,7 +36,7 @@ def _read(path: Path, source: str, kinds: Mapping[str, Any]) -> dict[str, Array]
 
     if not path.is_file():
         raise OSError(errno.ENOENT, "there is no such file", str(path))
-    names = ", ".join('"' + name.replace('"', '""') + '"' for name in kinds)
+    names = ", ".join(_column('"' + name.replace('"', '""') + '"', kind) for name, kind in kinds.items())
     with duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"}) as connection:
         try:
             found = connection.execute(f"SELECT {names} FROM {source}").fetchnumpy()
@@ -43,7 +44,12 @@ def _read(path: Path, source: str, kinds: Mapping[str, Any]) -> dict[str, Array]
             raise ValueError(type(error).__name__) from None
     if any(np.ma.getmaskarray(values).any() for values in found.values()):
         raise ValueError("a number is missing")
-    return {name: np.ma.getdata(found[name]).astype({int: np.int64, float: np.float64}[kind]) for name, kind in kinds.items()}
+    stored = {int: np.int64, float: np.float64, str: np.object_}
+    return {name: np.ma.getdata(found[name]).astype(stored[kind]) for name, kind in kinds.items()}
+
+
+def _column(name: str, kind: Any) -> str:
+    return f"COALESCE(CAST({name} AS VARCHAR), '') AS {name}" if kind is str else name
 
 
 def _text(text: str) -> str:

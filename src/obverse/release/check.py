@@ -16,9 +16,10 @@ from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.release.check_families import family_laws
 from obverse.release.check_synthetic import course_laws, row_laws
+from obverse.release.check_words import words_laws
 from obverse.release.claimed import within_claim
 from obverse.release.families import CHILDREN, PARENTS, Family, Part
-from obverse.release.folder import METADATA, VERIFY, as_text, cannot_write, hashes
+from obverse.release.folder import METADATA, VERIFY, Folder, as_text, cannot_write, hashes, statement
 from obverse.release.graph_folder import graph_laws
 from obverse.release.metadata import FORMAT, cells_of, draft_of, figures_of, method_of, noise_told
 from obverse.release.methods.base import Entries, Measured, Method, Outcome
@@ -139,6 +140,9 @@ def _made_again(out: Path, read: Read | None, told: Told) -> list[Check]:
         laws = folder.method.laws(folder.tables, bool(folder.fields["agree"]))
         if stepwise is not None:
             laws += row_laws(stepwise, folder.measured, out, [table["count"] for table in folder.tables])
+        errors = folder.method.errors(folder.measured, figures.terms)
+        whole = Folder(folder.method, folder.measured, outcome, errors, folder.fields)
+        laws += words_laws(out, whole, *statement(whole), read or _columns)
         found += [Check(law.name, law.holds, law.words) for law in laws]
     return found
 
@@ -267,7 +271,8 @@ def _further(folder: Opened, outcome: Outcome) -> Check:
             raise Refused("bad_release", "a sheet cannot be read.", place=one.file, why=type(error).__name__) from None
         for name in numbers:
             made = np.ma.filled(np.ma.asarray(one.columns[name]).astype(float), np.nan)
-            same = same and made.shape == read[name].shape and np.allclose(read[name], made, atol=CLOSE, equal_nan=True)
+            near = made.shape == read[name].shape and np.allclose(read[name], made, rtol=FINE, atol=CLOSE, equal_nan=True)
+            same = same and near
     return Check("further", bool(same), "what follows from the tables, such as quantiles and bands, is made again")
 
 

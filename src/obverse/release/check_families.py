@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from obverse.release.check_synthetic import codes_of, drawn_apart, told_apart
+from obverse.release.check_words import statement_law
 from obverse.release.claimed import within_claim
 from obverse.release.families import CHILDREN, PARENTS, Family, Linked, Part, fits, linked
+from obverse.release.families_folder import expected, statement
 from obverse.release.metadata import figures_of
 from obverse.release.methods.base import Law
 
@@ -24,7 +26,9 @@ def family_laws(out: Path, fields: dict[str, Any], parts: list[dict[str, Any]], 
     """What must hold between both parts (whose metadata are `parts`), and between the rows of both files."""
     family = Family.from_json(fields["method"])
     same = fits(family, parents, children)
+    said = statement(fields, expected(parents, children, figures_of(parts[0]).terms))
     found = [debit(fields, parts), Law("columns", same, "both parts have the same columns of parents")]
+    found.append(statement_law(out, fields, said))
     if not same:
         return found
     keys, owners = _keys(out / "data" / f"{PARENTS}.csv"), _keys(out / "data" / f"{CHILDREN}.csv")

@@ -14,7 +14,7 @@ from obverse.release.card import Card, Section, card, markdown, page
 from obverse.release.families import AFTER, CHILDREN, PARENTS, Family, Part, linked, sheets
 from obverse.release.folder import METADATA, Save, as_text
 from obverse.release.metadata import FORMAT, NO_INVARIANTS, Figures, blocks_json
-from obverse.release.methods.base import Expected
+from obverse.release.methods.base import Expected, Terms
 from obverse.release.sheets import Sheet
 
 
@@ -59,6 +59,14 @@ def statement(fields: dict[str, Any], errors: Iterable[Expected]) -> Card:
     split = Section("How it is split", (f"Of the price, {shares}.",))
     place = next(n for n, one in enumerate(sections) if one.heading == "What it cost")
     return replace(made, sections=(*sections[: place + 1], split, *sections[place + 1 :]))
+
+
+def expected(parents: Part, children: Part, terms: Terms) -> list[Expected]:
+    """Errors of both parts, each under its part's name."""
+    found = []
+    for name, part in ((PARENTS, parents), (CHILDREN, children)):
+        found += [replace(one, title=f"{name}: {one.title}") for one in part.method.errors(part.measured, terms)]
+    return found
 
 
 def write_families(

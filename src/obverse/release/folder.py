@@ -54,9 +54,15 @@ def fresh(out: Path) -> None:
 
 def write(made: Folder, out: Path, save: Save, told: Told = lambda share: None) -> None:
     """Everything but verify.json, which is made of what was written."""
-    drawn = made.method.pictures(made.outcome)
-    said = card(made.metadata["title"], made.metadata, made.errors, [(file, title) for file, (title, _) in drawn.items()])
+    said, drawn = statement(made)
     put(out, Contents(list(made.sheets()), drawn, made.metadata, said), save, told)
+
+
+def statement(made: Folder) -> tuple[Card, dict[str, tuple[str, str]]]:
+    """The words of a release, and its titled pictures."""
+    drawn = made.method.pictures(made.outcome)
+    plots = [(file, title) for file, (title, _) in drawn.items()]
+    return card(made.metadata["title"], made.metadata, made.errors, plots), drawn
 
 
 @dataclass(frozen=True, slots=True)

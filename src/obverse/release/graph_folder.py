@@ -15,6 +15,8 @@ from obverse.core.errors import InvariantBroken, Refused
 from obverse.core.types import Type
 from obverse.core.units import Neighbours
 from obverse.plan.graph_plan import part_loss
+from obverse.release.card import Card
+from obverse.release.check_words import complete_law, statement_law
 from obverse.release.claimed import within_claim
 from obverse.release.folder import Contents, Save, Told, put
 from obverse.release.graph_card import graph_card
@@ -54,9 +56,13 @@ class GraphFolder:
 def write(made: GraphFolder, out: Path, save: Save, told: Told = lambda share: None) -> None:
     """Everything but verify.json, which is made of what was written."""
     drawn = pictures(made.measured, made.rumours)
-    listed = [(file, title) for file, (title, _) in drawn.items()]
-    said = graph_card(made.metadata, made.measured, summary(made.measured, made.rumours), made.rumours, listed)
+    said = statement(made, drawn)
     put(out, Contents(list(made.sheets()), drawn, made.metadata, said), save, told)
+
+
+def statement(made: GraphFolder, drawn: dict[str, tuple[str, str]]) -> Card:
+    listed = [(file, title) for file, (title, _) in drawn.items()]
+    return graph_card(made.metadata, made.measured, summary(made.measured, made.rumours), made.rumours, listed)
 
 
 def graph_laws(out: Path, fields: dict[str, Any]) -> list[Law]:
@@ -70,6 +76,8 @@ def graph_laws(out: Path, fields: dict[str, Any]) -> list[Law]:
             return found
         made = GraphFolder(method, measured, method.rumours(measured), fields)
         sheets = [(place, sheet, _rows(out / place / f"{sheet.name}.csv")) for place, sheet in made.sheets()]
+        drawn = pictures(measured, made.rumours)
+        said = [statement_law(out, fields, statement(made, drawn)), complete_law(out, made.sheets(), drawn)]
     except OSError as error:
         raise Refused("bad_release", "a file of the release is missing.", place=str(error.filename)) from None
     except (ValueError, KeyError, TypeError, InvariantBroken) as error:
@@ -77,7 +85,8 @@ def graph_laws(out: Path, fields: dict[str, Any]) -> list[Law]:
         raise Refused("bad_release", "a file of the release cannot be read.", place=str(out), why=why) from None
     same = [sheet.name for _, sheet, rows in sheets if not _same(sheet, rows)]
     words = "tables follow from the measurements" if not same else f"not from the measurements: {', '.join(same)}"
-    return [*found, Law("tables", not same, words), _counts([rows for place, _, rows in sheets if place == "data"])]
+    counted = _counts([rows for place, _, rows in sheets if place == "data"])
+    return [*found, Law("tables", not same, words), counted, *said]
 
 
 def measured_in(out: Path, fields: dict[str, Any]) -> Measured:

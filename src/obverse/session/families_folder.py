@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from obverse.release.check import Check, sealed
 from obverse.release.families import CHILDREN, PARENTS, Part
-from obverse.release.families_folder import metadata, write_families
+from obverse.release.families_folder import expected, metadata, write_families
 from obverse.release.folder import fresh
 from obverse.session.publish_families import Families, Kept, measured_families
 from obverse.session.publish_folder import save
@@ -43,13 +43,13 @@ def publish_families(
 
 
 def _written(made: Families, kept: Kept, out: Path) -> DoneFamilies:
-    parts, errors = [], []
+    parts = []
     for name, course, (method, receipted) in ((PARENTS, made.parents, kept.parents), (CHILDREN, made.children, kept.children)):
         fresh(out / name)
         written(course, method, receipted, out / name, notes=(NOTE,))
         parts.append((Part(method, receipted.measured), figures_of(course)))
-        errors += [replace(one, title=f"{name}: {one.title}") for one in method.errors(receipted.measured, course.terms)]
     fields = metadata(made.title, made.family, parts, kept.claim, made.share)
-    write_families(out, fields, parts[0][0], parts[1][0], errors, save)
+    both = parts[0][0], parts[1][0]
+    write_families(out, fields, *both, expected(*both, made.parents.terms), save)
     checks = sealed(out)
     return DoneFamilies(replace(kept.children[1], claim=kept.claim), checks)

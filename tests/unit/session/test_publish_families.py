@@ -313,14 +313,14 @@ def test_a_smaller_price_than_was_paid_fails(folder: Path) -> None:
     fields = json.loads((folder / "metadata.json").read_text())
     fields["claim"]["epsilon"] = "1.9"
     (folder / "metadata.json").write_text(json.dumps(fields))
-    assert failing(folder) == {"debit"}
+    assert failing(folder) == {"debit", "statement"}
 
 
 def test_another_cap_than_was_measured_fails(folder: Path) -> None:
     fields = json.loads((folder / "metadata.json").read_text())
     fields["method"]["most"] = 2
     (folder / "metadata.json").write_text(json.dumps(fields))
-    assert failing(folder) == {"columns"}
+    assert failing(folder) == {"columns", "statement"}
 
 
 def test_a_folder_that_cannot_be_read_is_refused(folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import obverse
+from obverse._version import __version__
 from obverse.cli.main import cli
 from obverse.core.errors import Refused
 from obverse.release.check import check
@@ -70,7 +71,7 @@ def test_a_release_is_complete_and_holds(out: Path) -> None:
     assert {f"data/{name}.{end}" for name in tables for end in ("csv", "parquet")} <= files
     assert {"errors.csv", "metadata.json", "statement.md", "statement.html", "verify.json", "plots/03-age.svg"} <= files
     assert all(held(out).values())
-    assert len(held(out)) == 9
+    assert len(held(out)) == 12
     assert list(rows(out / "data/02-sex-count.csv")[0]) == ["sex", "count (key)", "count", "estimate", "low", "high"]
     written = json.loads((out / "verify.json").read_text())
     assert all(one["holds"] for one in written["checks"])
@@ -138,13 +139,56 @@ def test_a_claim_of_less_than_the_noise_costs_is_caught(out: Path, changed: dict
     fields["claim"] |= changed
     (out / "metadata.json").write_text(json.dumps(fields))
     (out / "verify.json").write_text(json.dumps(written | {"files": hashes(out)}))
-    assert {name for name, holds in held(out).items() if not holds} == {"price"}
+    assert {name for name, holds in held(out).items() if not holds} == {"price", "statement"}
 
 
 def test_a_folder_without_its_list_of_files_does_not_hold(out: Path) -> None:
-    (out / "errors.csv").unlink()
     (out / "verify.json").unlink()
     assert {name for name, holds in held(out).items() if not holds} == {"files"}
+
+
+@pytest.mark.parametrize(
+    ("change", "caught"),
+    [
+        (lambda out: _put(out / "statement.md", "epsilon 1", "epsilon 0.1"), "statement"),
+        (lambda out: _put(out / "statement.html", "epsilon 1", "epsilon 0.1"), "statement"),
+        (lambda out: (out / "statement.md").unlink(), "statement"),
+        (lambda out: _put(out / "metadata.json", "costs epsilon 1", "costs epsilon 0.1"), "statement"),
+        (lambda out: _put(out / "metadata.json", "Nothing: every number", "The total: each other number"), "statement"),
+        (lambda out: _put(out / "data/03-age.csv", "0 to 29", "30 to 59"), "names"),
+        (lambda out: _put(_measured(out, "30 to 59"), "30 to 59", "0 to 29"), "names"),
+        (lambda out: _put(out / "errors.csv", "0.95", "0.99"), "names"),
+        (lambda out: (out / "errors.csv").unlink(), "names"),
+        (lambda out: (out / "data/truth.csv").write_text("exact"), "complete"),
+        (lambda out: (out / "plots/03-age.svg").unlink(), "complete"),
+    ],
+)
+def test_words_that_do_not_fit_the_numbers_are_caught(out: Path, change: Callable[[Path], None], caught: str) -> None:
+    """Although the list of files was made anew: a statement of less than was paid, a table whose cells changed names."""
+    change(out)
+    written = json.loads((out / "verify.json").read_text())
+    (out / "verify.json").write_text(json.dumps(written | {"files": hashes(out)}))
+    held_now = held(out)
+    assert not held_now[caught]
+    assert held_now["files"]
+
+
+def test_a_statement_of_another_version_is_held_to_price_and_receipt(out: Path) -> None:
+    _put(out / "metadata.json", f'"version": "{__version__}"', '"version": "0.0.9"')
+    _put(out / "statement.md", "Who is protected", "Whom this protects")
+    assert held(out)["statement"]
+    _put(out / "statement.md", "epsilon 1", "epsilon 0.1")
+    assert not held(out)["statement"]
+
+
+def _measured(out: Path, named: str) -> Path:
+    return next(path for path in sorted((out / "measurements").glob("*.csv")) if named in path.read_text())
+
+
+def _put(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
 
 
 @pytest.mark.parametrize("spoil", ["missing", "garbage", "format", "noise", "1/0", "-1", "claim", "name", "before"])

@@ -113,7 +113,7 @@ def test_a_release_is_complete_and_holds(tmp_path: Path, accounting: str, unit: 
     assert {f"data/{name}.{end}" for name in tables for end in ("csv", "parquet")} <= files
     assert {"errors.csv", "metadata.json", "statement.md", "statement.html", "verify.json"} <= files
     assert len([name for name in files if name.startswith("plots/")]) == 3
-    assert held(out) == dict.fromkeys(("sizes", "price", "tables", "counts", "files"), True)
+    assert held(out) == dict.fromkeys(("sizes", "price", "tables", "counts", "statement", "complete", "files"), True)
     statement = (out / "statement.md").read_text()
     words = {"edge": "That two people are connected is hidden", "node": "That a person is present at all is hidden"}
     assert words[unit] in statement

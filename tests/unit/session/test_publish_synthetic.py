@@ -248,7 +248,7 @@ def test_a_claim_of_less_than_the_noise_costs_fails_the_price(folder: Path) -> N
     fields = json.loads((folder / "metadata.json").read_text())
     fields["claim"]["epsilon"] = str(float(fields["claim"]["epsilon"]) * 0.999)
     (folder / "metadata.json").write_text(json.dumps(fields))
-    assert failing(folder) == {"price"}
+    assert failing(folder) == {"price", "statement"}
 
 
 def test_another_tree_than_was_chosen_fails(folder: Path) -> None:
