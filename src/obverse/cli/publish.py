@@ -54,7 +54,9 @@ def with_release(function: Any) -> Any:
         click.option("--delta", metavar="D", help="Delta of the release; default: [privacy] delta."),
         click.option("--epsilon", metavar="E", help="Price of the release; default: [privacy] epsilon."),
         click.option("--where", default="", metavar="SQL", help="Only rows for which this holds."),
-        click.option("--bins", multiple=True, metavar="COLUMN=BINS", help="Bins of a number: 10, 0,18,65 or quantiles:8."),
+        click.option(
+            "--bins", multiple=True, metavar="COLUMN=BINS", help="Bins of a number: 10 or 0,18,65; of a table also quantiles:8."
+        ),
     ):
         function = option(function)
     return function

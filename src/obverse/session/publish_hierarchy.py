@@ -77,6 +77,10 @@ def hierarchy_release(
     """Planned and priced; no private row is read. The spine is."""
     if not along.spine or len(set(along.spine)) < len(along.spine):
         raise Refused("bad_spine", "a spine names each level once.", fix="Write --spine state,county,tract.")
+    if len({along.spine[-1], *along.cells}) <= len(along.cells):
+        raise Refused(
+            "bad_workload", "what is counted by is named once, and is not the leaf of the spine.", fix="Write --cells race,sex."
+        )
     workload, question = asked(session.catalog, along.wanted)
     leaves = workload.attributes[0]
     if None in leaves.values:

@@ -32,6 +32,7 @@ from obverse.release.methods.base import Entries, Measured, Terms
 from obverse.release.methods.synthetic import Synthetic
 from obverse.release.picking import Picking
 from obverse.release.sampling import Shuffle, sampled
+from obverse.release.seen import variance
 from obverse.release.sheets import Sheet
 from obverse.release.workload import CELLS_MAX, Workload
 from obverse.session.asker import allowed_for
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 COLUMNS_MAX = 64
 NAMED_MAX = 6  # columns in a title
+STRAY_MAX = 1_000_000  # rows, of one standard deviation
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,23 @@ def course_of(
     emitted = printed(annotated.limited.root, catalog, session.hash_key())
     planned = Planned(note, question, costed, emitted(NOTHING), emitted, touched(question.relation, catalog))
     price, _ = session.purse.priced(costed.loss, costed.epsilon, costed.delta, planned.partitions)
-    return Course(title, method, planned, price, terms_of(session), recipe or {})
+    made = Course(title, method, planned, price, terms_of(session), recipe or {})
+    _countable(made)
+    return made
+
+
+def _countable(made: Course) -> None:
+    """Rows are as many as the noisy total says; by noise alone it must not be more than a machine holds."""
+    picking = made.method.course
+    first = picking.first(made.ground, made.paid)
+    totals = (size * float(variance(mechanism)) for size, mechanism in zip(picking.sizes, first.mechanisms))
+    if min(totals) ** 0.5 * float(made.unit) > STRAY_MAX:
+        raise Refused(
+            "noise_too_large",
+            f"noise alone would make more than {STRAY_MAX:,} rows.",
+            why="there are as many synthetic rows as the noisy total says.",
+            fix="Allow a larger epsilon, or lower the limits of a unit's rows.",
+        )
 
 
 def _narrow(workload: Workload, picking: Picking) -> None:

@@ -173,6 +173,8 @@ def test_bounds_without_room_for_sums_are_reported_and_nothing_else_is_excused(t
         (replace(ALONG, places="nowhere"), "bad_spine"),
         (replace(ALONG, spine=()), "bad_spine"),
         (replace(ALONG, spine=("state", "state", "tract")), "bad_spine"),
+        (replace(ALONG, cells=(ALONG.spine[-1],)), "bad_workload"),
+        (replace(ALONG, cells=("race", "race")), "bad_workload"),
         (replace(ALONG, shares="1,2"), "bad_shares"),
         (replace(ALONG, shares="1,x,2"), "bad_shares"),
         (replace(ALONG, shares="1,0,2"), "bad_shares"),

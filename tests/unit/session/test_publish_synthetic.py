@@ -308,6 +308,18 @@ def test_what_cannot_be_released_is_refused_for_nothing(made: Made, rows: Rows, 
     assert diff(before, session.ledger).empty
 
 
+@pytest.mark.parametrize("accounting", ["pure", "zcdp"])
+def test_noise_that_would_make_rows_beyond_memory_is_refused_for_nothing(made: Made, accounting: str) -> None:
+    session = made(accounting=accounting)
+    before = state(session.ledger)
+    for rows in (ROWS, VISITED):
+        with pytest.raises(Refused) as refused:
+            synthetic_release(session, rows, Fraction(1, 10**9))
+        assert refused.value.code == "noise_too_large"
+    assert diff(before, session.ledger).empty
+    assert synthetic_release(session, ROWS, Fraction(1, 10**3)).price.epsilon == "0.001"
+
+
 def test_too_many_cells_are_refused(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("obverse.session.publish_synthetic.CELLS_MAX", 10)
     with pytest.raises(Refused) as refused:
