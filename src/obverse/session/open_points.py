@@ -40,7 +40,6 @@ NOT_PROMISED = (
     "A question that is stopped over Spark Connect",
     "A restored PostgreSQL server",
     "The owner of the ledger's database",
-    "Purposes and last days of a table on the way.",
     "Two tabs of a browser that has no `navigator.locks`",
     "A shuffler that works together with the collector",
     "Deleted reports",
