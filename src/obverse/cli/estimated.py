@@ -15,9 +15,10 @@ def print_estimate(found: Estimate, candidates: int) -> None:
     from obverse.local.estimate import FLOOR_TOLD
 
     on_simplex = any(row.simplex is not None for row in found.rows)
-    titles = ["share", "interval", "by chance", *(["on the simplex"] if on_simplex else [])]
+    by_chance = [] if found.is_mean else ["by chance"]
+    titles = ["value" if found.is_mean else "share", "interval", *by_chance, *(["on the simplex"] if on_simplex else [])]
     rows = [
-        [row.item, f"{row.value:.4f}", f"{row.low:.4f} to {row.high:.4f}", f"{row.p_value:.2g}",
+        [row.item, f"{row.value:.4f}", f"{row.low:.4f} to {row.high:.4f}", *([f"{row.p_value:.2g}"] if by_chance else []),
          *([f"{row.simplex:.4f}"] if row.simplex is not None else [])]
         for row in found.rows
     ]  # fmt: skip

@@ -68,6 +68,11 @@ class Estimate:
     each: int = 1  # of reports of permanent answers, how many one device may have sent
 
     @property
+    def is_mean(self) -> bool:
+        """Whether it is of numbers: one value, and no share of anybody."""
+        return [row.item for row in self.rows] == ["mean"]
+
+    @property
     def floor_share(self) -> float:
         """How much of a variance the floor is, at most."""
         return max((self.floor**2 / row.deviation**2 for row in self.rows if row.deviation), default=0.0)
@@ -110,7 +115,7 @@ class Estimate:
         bars = [{"key": row.item, "value": row.value, "low": row.low, "high": row.high} for row in rows]
         words = f"{self.n:,} reports, epsilon {plain(Fraction(self.epsilon), 4)} each; intervals at {100 * self.level:g} %"
         title = extra("altair", "plot").TitleParams(text=self.survey, subtitle=words, anchor="start", subtitleColor="#555")
-        return whiskered(bars, "mean" if [row.item for row in self.rows] == ["mean"] else "share", "answer", title)
+        return whiskered(bars, "mean" if self.is_mean else "share", "answer", title)
 
 
 def estimate(

@@ -93,6 +93,9 @@ def test_a_mean_of_numbers_is_estimated(obverse: Obverse) -> None:
     (row,) = json.loads(obverse("collect", "estimate", "hours", "--json").stdout)["rows"]
     assert row["item"] == "mean"
     assert abs(row["share"] - 7) < 6 * row["deviation"]
+    head, _, told, *_ = obverse("collect", "estimate", "hours").stdout.splitlines()
+    assert head.split() == ["answer", "value", "interval"]
+    assert told.split()[0] == "mean"
 
 
 def test_texts_are_estimated_by_name(obverse: Obverse, tmp_path: Path) -> None:
