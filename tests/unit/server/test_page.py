@@ -644,7 +644,7 @@ def test_an_exercise_judges_as_the_command_does(page: Page) -> None:
     for text in ways:
         assert answered(tab, text).startswith("Right:") == BY_NAME["two-coins"].exercise.check(text).right, text
     assert "Hint: the share of yeses is 1/4 + share/2." in answered(tab, "0.4")
-    assert answered(tab, "many") == "Not yet: write a number, such as 0.25 or 1/4."
+    assert answered(tab, "many") == "Not yet: write a number, such as 0.25, 1/4 or 25 %."
     tab.run("location.hash = '#/learn/linkage'")
     tab.sees("By which columns")
     asked = lesson("linkage")["exercise"]["check"]

@@ -254,7 +254,7 @@ def test_the_command_plans_for_nothing_publishes_and_checks(project: Path, tmp_p
     errors = rows(Path(out) / "errors.csv")
     assert [float(row["stddev"]) for row in errors] == [table["stddev"] for table in plan["tables"]]
     checked = run("publish", "check", out)
-    assert (checked.exit_code, checked.stdout.count("Holds")) == (0, 9)
+    assert (checked.exit_code, checked.stdout.count("Holds")) == (0, 12)
     (Path(out) / "errors.csv").write_text("")
     assert run("publish", "check", out, "--json").exit_code == 3
 
@@ -272,7 +272,7 @@ def test_the_command_prints_for_people(project: Path, tmp_path: Path) -> None:
     planned = run(*ARGS, "-p", str(project), "--plan")
     assert "no private row was read" in planned.stdout
     made = run(*ARGS, "-p", str(project), "--out", str(tmp_path / "r"))
-    assert "all 8 hold" in made.stdout
+    assert "all 11 hold" in made.stdout
     again = run(*ARGS, "-p", str(project), "--out", str(tmp_path / "again"))
     assert "the same release was stored" in again.stdout
 

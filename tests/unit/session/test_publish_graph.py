@@ -432,7 +432,7 @@ def test_the_command_plans_for_nothing_publishes_and_checks(tmp_path: Path) -> N
     made = run(*ARGS, "-p", where, "--out", out, "--share", "mixing:party=2", "--json")
     assert made.exit_code == 0, made.output
     assert json.loads(made.stdout)["spread"][0]["model"] in ("fits", "does not fit", "cannot be told")
-    assert run("publish", "check", out).stdout.count("Holds") == 5
+    assert run("publish", "check", out).stdout.count("Holds") == 7
     checked = run("check", "-p", where)
     assert checked.exit_code == 0
     said = " ".join(checked.stdout.split())
@@ -448,7 +448,7 @@ def test_the_command_prints_for_people(tmp_path: Path) -> None:
     assert "no edge was read" in planned.stdout
     assert "by the network" in planned.stdout
     made = run(*ARGS, "-p", where, "--out", str(tmp_path / "r"))
-    assert "all 4 hold" in made.stdout
+    assert "all 6 hold" in made.stdout
     assert "the same release was stored" in run(*ARGS, "-p", where, "--out", str(tmp_path / "again")).stdout
 
 
