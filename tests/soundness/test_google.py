@@ -73,9 +73,10 @@ def test_no_unit_moves_what_is_gathered_further_than_claimed(neighbours: str) ->
 SEARCHED = ("COUNT(*), SUM(f)", "SUM(g), AVG(-g)", "AVG(f), SUM(d)", "VAR_POP(g)", "AVG(big), SUM(i)", "PERCENTILE_CONT(f, .5)")
 
 
+@pytest.mark.parametrize("seed", [2, pytest.param(3, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("unit", ["row", "one", "many", "path"])
 @pytest.mark.parametrize("neighbours", BOTH)
-def test_no_unit_moves_what_bounds_are_found_by_further_than_claimed(neighbours: str, unit: str) -> None:
+def test_no_unit_moves_what_bounds_are_found_by_further_than_claimed(neighbours: str, unit: str, seed: int) -> None:
     here = World(unit, neighbours)
     try:
         plans = []
@@ -83,9 +84,9 @@ def test_no_unit_moves_what_bounds_are_found_by_further_than_claimed(neighbours:
             for key, options in (("", ""), ("s, ", "max_groups_contributed=1"), ("", "max_rows_contributed=1")):
                 grouped = " GROUP BY s" if key else ""
                 plans += here.searches(f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({options}) {key}{select} FROM t{grouped}")
-        reach, pairs = here.reach_of(plans, here.families((2, 3), UNITS))
+        reach, pairs = here.reach_of(plans, here.families((seed,), UNITS))
         assert len(plans) >= 50
-        assert pairs >= 2 * UNITS
+        assert pairs >= UNITS
         for (_, sql), found in zip(plans, reach):
             assert all(claim.holds() for claim in found), f"{here.label}: {sql}"
         assert any(claim.ratio > 0.9 for found in reach for claim in found), "nothing came near its claim"
