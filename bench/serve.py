@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -106,45 +106,61 @@ def one_client(server: Server, token: str) -> list[dict[str, Any]]:
 def cage(folder: Path) -> list[dict[str, Any]]:
     """What a process of its own adds to one question: time until it can start, and time of the processor."""
     from obverse.catalog.load import load
+    from obverse.core.rng import Rng
     from obverse.server.cage.cage import Cage
+    from obverse.session.ask import released
+    from obverse.session.opening import engine_of
 
     made = Cage(load(folder))
     try:
-        made.run_public("SELECT 1", timeout_s=9)
-        zygote = made._zygote.pid
-        before, waits = _spent(zygote), []
+        project, asked = counting(folder, made)
+        zygote, waits = made._zygote.pid, []
+        before = _spent(zygote)
         for _ in range(FRESH):
             time.sleep(TICK_S)  # as often as answers leave
             begun = time.perf_counter()
             child = made.taken()
             waits.append(time.perf_counter() - begun)
-            made.give_up(child)
+            made.release(asked.costed, asked.sql, 30.0, child)
         time.sleep(1.0)
-        spent = 1000 * (_spent(zygote) - before) / FRESH
+        whole = 1000 * (_spent(zygote) - before) / FRESH
     finally:
         made.close()
-    wall = 1000 * percentile(waits, 0.5)
+    with closing(engine_of(project.catalog)) as engine:
+        released(asked.costed, asked.sql, engine, Rng())
+        begun = time.process_time()
+        for _ in range(FRESH):
+            released(asked.costed, asked.sql, engine, Rng())
+        itself = 1000 * (time.process_time() - begun) / FRESH
+    wall, added = 1000 * percentile(waits, 0.5), whole - itself
+    told = f"{added:.0f} ms, beside {itself:.1f} of the question itself"
     return [
         asking.bar("cage: until a question can start", f"{wall:.1f} ms", f"<= {CAGE_WALL_MS:.0f} ms", wall <= CAGE_WALL_MS),
-        asking.bar("cage: processor time a question", f"{spent:.0f} ms", f"<= {CAGE_CPU_MS:.0f} ms", spent <= CAGE_CPU_MS),
+        asking.bar("cage: processor time that it adds", told, f"<= {CAGE_CPU_MS:.0f} ms", added <= CAGE_CPU_MS),
     ]
+
+
+def counting(folder: Path, made: Any) -> tuple[Any, Any]:
+    """The project as it is read through a cage, and the thinnest question of it."""
+    import datetime as dt
+
+    from obverse.session.opening import load_project
+    from obverse.session.planning import Wish, plan, read
+
+    sql, project = "SELECT COUNT(*) FROM people", load_project(folder, open_engine=lambda catalog: made)
+    return project, plan(sql, read(sql, project.catalog, dt.datetime.now()), project.catalog, Wish(), "key")
 
 
 def bombs(folder: Path) -> list[dict[str, Any]]:
     """How long after its limit a question that would never end is over: the slowest of all."""
-    import datetime as dt
-
     from obverse.catalog.load import load
     from obverse.core.errors import ObverseError
     from obverse.server.cage.cage import Cage, Killed
-    from obverse.session.opening import load_project
-    from obverse.session.planning import Wish, plan, read
 
-    sql, limit, late = "SELECT COUNT(*) FROM people", 1.0, []
+    limit, late = 1.0, []
     made = Cage(load(folder))
     try:
-        project = load_project(folder, open_engine=lambda catalog: made)
-        asked = plan(sql, read(sql, project.catalog, dt.datetime.now()), project.catalog, Wish(), "key")
+        _, asked = counting(folder, made)
         for bomb in BOMBS * list(caged.BOMBS.values()):
             child = made.taken()
             with caged.watched(caged.pid_of(child)) as ended:

@@ -40,12 +40,14 @@ class DuckDBEngine:
         self._connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false", **own})
         self._objects = dict(objects or {})
         self._schemas: dict[str, Schema] = {}
-        self._sources = {table.name: table.source for table in catalog.held}
+        self._tables = {table.name: table for table in catalog.held}
         for table in catalog.held:
             self._declare(table)
         self._lock(catalog)
 
     def schema(self, table: str) -> Schema:
+        if table not in self._schemas:  # not while opening: a process for one question has no use for it
+            self._schemas[table] = self._described(self._tables[table])
         return self._schemas[table]
 
     def run(self, sql: str, *, timeout_s: float) -> Exact[Columns]:
@@ -94,7 +96,7 @@ class DuckDBEngine:
             cursor.close()
 
     def _unchanged(self) -> AbstractContextManager[None]:
-        return unchanged(source.path for source in self._sources.values())
+        return unchanged(table.source.path for table in self._tables.values())
 
     def run_public(self, sql: str, *, timeout_s: float) -> PublicRows:
         cursor = self._connection.cursor()
@@ -109,7 +111,7 @@ class DuckDBEngine:
 
     def readable(self, table: str, sql: str) -> bool:
         """Whether the source is well formed and the probe reads it whole; tells nothing else of what it holds."""
-        source = self._sources[table]
+        source = self._tables[table].source
         cursor = self._connection.cursor()
         try:
             found = stoppable(lambda: cursor.execute(sql).fetchone(), cursor.interrupt, PROBE_S)
@@ -141,10 +143,17 @@ class DuckDBEngine:
                 self._take(name, self._objects[table.name])
             else:
                 self._connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {self._relation(table)}")
-            described = self._connection.execute(f"DESCRIBE {name}").fetchall()
         except self._duckdb.Error:
             raise unreadable(table) from None
-        self._schemas[table.name] = {row[0]: row[1] for row in described}
+
+    def _described(self, table: Table) -> Schema:
+        cursor = self._connection.cursor()
+        try:
+            return {row[0]: row[1] for row in cursor.execute(f"DESCRIBE {quoted(table.name)}").fetchall()}
+        except self._duckdb.Error:
+            raise unreadable(table) from None
+        finally:
+            cursor.close()
 
     def _take(self, name: str, frame: Any) -> None:
         """Copy a data frame in. Columns of Python objects are read as text, whatever one of their values may be."""

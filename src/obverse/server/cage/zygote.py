@@ -53,13 +53,11 @@ def main() -> None:
 def _preload(engine: str) -> None:
     import importlib
 
-    from obverse.engines import ENGINES
+    from obverse.engines import ahead
 
     for module in PRELOADED:
         importlib.import_module(module)
-    importlib.import_module(ENGINES[engine].split(":")[0])
-    with suppress(ImportError):
-        importlib.import_module({"duckdb": "duckdb", "postgres": "psycopg", "spark": "pyspark"}[engine])
+    ahead.ready(engine)
 
 
 def _order(control: socket.socket, inside: object, children: dict[int, int]) -> bool:
