@@ -7,10 +7,11 @@ from starlette.requests import Request
 from obverse.catalog.model import Oidc
 from obverse.core.accounts import TOKEN_SIGN, Account
 from obverse.core.errors import ObverseError, Refused
+from obverse.server.addresses import block
 from obverse.server.bodies import StrictRoute
 from obverse.server.desk import Caller, Desk
 from obverse.server.host import Host
-from obverse.server.login import COOKIE, CSRF_HEADER, block, missing_header
+from obverse.server.login import COOKIE, CSRF_HEADER, missing_header
 from obverse.server.oidc import named_by
 from obverse.server.refusals import LOG, NotFound, NotSignedIn
 from obverse.server.service import Service, service_of

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import ipaddress
 from collections.abc import Callable
 from time import monotonic
 
@@ -18,6 +17,7 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 from obverse.core.accounts import Account
 from obverse.core.errors import Refused
 from obverse.ledger.base import ChainLedger
+from obverse.server.addresses import block
 from obverse.server.buckets import Buckets
 from obverse.server.desk import Caller, Desk
 from obverse.server.host import Host
@@ -27,7 +27,6 @@ COOKIE = "obverse"
 LASTS_S = 12 * 3600
 AT_ONCE = 2  # hashes take 64 MB each
 OF_ADDRESS, OF_NAME = 60, 20  # failures a minute; a quarter of it at once
-NETWORK = 64  # bits of an address of IPv6; whoever has one has all addresses that begin with them
 PASSWORD_MAX = 1024
 CSRF_HEADER = "X-Obverse"
 SALT = "obverse session"
@@ -87,18 +86,6 @@ class Logins:
             raise NotSignedIn()
         account, token = found
         return Caller(project, account.name, account.role, token)
-
-
-def block(address: str) -> str:
-    """An address of IPv4, by whichever socket it came; or the network of one of IPv6, of which one household has 2**64."""
-    try:
-        found = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if isinstance(found, ipaddress.IPv6Address):
-        mapped = found.ipv4_mapped
-        return str(mapped) if mapped else str(ipaddress.ip_network((int(found), NETWORK), strict=False))
-    return str(found)
 
 
 def missing_header() -> Refused:

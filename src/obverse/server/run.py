@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from obverse.core.errors import Refused
 from obverse.server import pages
 from obverse.server.addresses import check_proxies, loopback
 from obverse.server.app import create_app
+from obverse.server.connections import Punctual
 from obverse.server.desk import Desk
 from obverse.server.host import Host
 from obverse.server.logs import Log, Redacted
@@ -30,9 +30,7 @@ from obverse.server.notes import Notes
 from obverse.server.service import service_for
 
 HEAD_MAX = 16_384
-HEAD_S = 15.0  # within which a request's head has to come
 KEEP_ALIVE_S = 15
-READ_S = 60.0  # within which a client has to read on
 CONNECTIONS_MAX = 1000
 PATIENCE_S = 60.0
 BACKLOG = 512
@@ -85,61 +83,6 @@ class Started:
     address: str
     wire: str
     projects: tuple[str, ...]
-
-
-class Punctual(H11Protocol):
-    """Connections on which no whole head comes in time, or whose replies are not read, are closed.
-
-    uvicorn alone would wait for ever: its time for an idle connection ends with the first byte of the next request, or of a
-    body that was refused before it came.
-    """
-
-    def __init__(self, *args: Any, **more: Any) -> None:
-        super().__init__(*args, **more)
-        self._due: asyncio.TimerHandle | None = None  # when a request has to be whole
-        self._read: asyncio.TimerHandle | None = None  # when what was sent has to be read
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        self._due = self.loop.call_later(HEAD_S, self._late)
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        idle = self.cycle is None or self.cycle.response_complete
-        if idle and self._due is None:
-            self._due = self.loop.call_later(HEAD_S, self._late)
-        elif not idle and self._due is not None:
-            self._due.cancel()
-            self._due = None
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._let_go()
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        if self._read is not None:
-            self._read.cancel()
-            self._read = None
-
-    def timeout_keep_alive_handler(self) -> None:
-        super().timeout_keep_alive_handler()
-        self._let_go()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        for timer in (self._due, self._read):
-            if timer is not None:
-                timer.cancel()
-
-    def _late(self) -> None:
-        if not self.transport.is_closing():
-            self.transport.close()
-        self._let_go()
-
-    def _let_go(self) -> None:
-        """Soon, whether or not the rest is read: closing waits for that."""
-        self._read = self._read or self.loop.call_later(READ_S, self.transport.abort)
 
 
 class Quiet(uvicorn.Server):

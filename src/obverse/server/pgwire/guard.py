@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from obverse.core.errors import Refused
+from obverse.server.addresses import block
 from obverse.server.buckets import Buckets
-from obverse.server.login import block
 from obverse.server.refusals import TooMany
 
 

@@ -8,10 +8,10 @@ from starlette.responses import Response, StreamingResponse
 from obverse.core.ledger import Head
 from obverse.ledger.stored import StoredLedger
 from obverse.ledger.transfer import verify_export
+from obverse.server.addresses import block
 from obverse.server.bodies import StrictRoute
 from obverse.server.callers import GuardedRoute, address_of, bearer, caller_of, known_in
 from obverse.server.host import Clerk
-from obverse.server.login import block
 from obverse.server.metrics import MEDIA_TYPE
 from obverse.server.refusals import NotAllowed, NotSignedIn
 from obverse.server.routes import desk_shapes, shapes

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
+from obverse.server.addresses import block
 from obverse.server.bodies import StrictRoute
 from obverse.server.callers import address_of
-from obverse.server.login import block
 from obverse.server.service import service_of
 
 

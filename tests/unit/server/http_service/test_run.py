@@ -25,7 +25,7 @@ import pytest
 
 import obverse
 from obverse.core.errors import Refused
-from obverse.server import run
+from obverse.server import connections, run
 from obverse.server.addresses import loopback
 from obverse.server.desk import Desk
 from obverse.server.metrics import Metrics
@@ -271,7 +271,7 @@ def test_slow_heads_large_heads_and_nonsense_are_let_go(
             (b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n", b"HTTP/1.1 400"),
             (b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", b"HTTP/1.1 200"),
         ):
-            monkeypatch.setattr(run, "HEAD_S", 15.0 if expected else 0.3)
+            monkeypatch.setattr(connections, "HEAD_S", 15.0 if expected else 0.3)
             with socket.create_connection(address, timeout=60) as sock:
                 with contextlib.suppress(ConnectionError):  # it may have heard enough; what it said can still be read
                     sock.sendall(sent)
@@ -305,7 +305,7 @@ def test_a_connection_that_was_good_once_is_not_kept_by_drops(
     with listening(write_project(tmp_path / "hospital", people=67)) as address, socket.create_connection(address) as sock:
         sock.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
         assert sock.recv(4096).startswith(b"HTTP/1.1 200")
-        monkeypatch.setattr(run, "HEAD_S", 0.3)
+        monkeypatch.setattr(connections, "HEAD_S", 0.3)
         sock.sendall(after)
         assert _dropped(sock, b"y", 60.0)
 
@@ -313,14 +313,14 @@ def test_a_connection_that_was_good_once_is_not_kept_by_drops(
 def test_a_reply_that_nobody_reads_is_given_up(
     home_of_the_run: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "READ_S", 0.3)
-    lost, honest = threading.Event(), run.Punctual.connection_lost
+    monkeypatch.setattr(connections, "READ_S", 0.3)
+    lost, honest = threading.Event(), connections.Punctual.connection_lost
 
-    def given_up(self: run.Punctual, error: Exception | None) -> None:
+    def given_up(self: connections.Punctual, error: Exception | None) -> None:
         honest(self, error)
         lost.set()
 
-    monkeypatch.setattr(run.Punctual, "connection_lost", given_up)
+    monkeypatch.setattr(connections.Punctual, "connection_lost", given_up)
     folder = write_project(tmp_path / "hospital", people=68)
     size = 64 << 20  # more than what systems keep for a socket
     with (folder / "releases" / "2026" / "large.bin").open("wb") as file:
@@ -333,3 +333,54 @@ def test_a_reply_that_nobody_reads_is_given_up(
             while part := sock.recv(1 << 20):
                 came += len(part)
         assert came < size
+
+
+def _heard(address: tuple[str, int]) -> bytes:
+    """What a request over a connection of its own is answered with, to its end."""
+    with socket.create_connection(address, timeout=60) as sock:
+        with contextlib.suppress(ConnectionError):
+            sock.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        said = b""
+        with contextlib.suppress(ConnectionError):
+            while part := sock.recv(4096):
+                said += part
+        return said
+
+
+def test_one_address_has_so_many_connections_at_once_and_a_proxy_as_many_as_it_has_clients(
+    home_of_the_run: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "OF_ADDRESS", 3)
+    folder = write_project(tmp_path / "hospital", people=69)
+    with listening(folder) as address, contextlib.ExitStack() as held:
+        silent = [held.enter_context(socket.create_connection(address, timeout=60)) for _ in range(3)]
+        for sock in silent:
+            sock.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert sock.recv(4096).startswith(b"HTTP/1.1 200"), "it is there, and stays"
+        head, _, body = _heard(address).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 503")
+        assert f"Content-Length: {len(body)}".encode() in head
+        silent[0].close()
+        deadline = time.monotonic() + 60
+        while not (said := _heard(address)).startswith(b"HTTP/1.1 200") and time.monotonic() < deadline:
+            time.sleep(0.01)  # until the server has seen that it was closed
+        assert said.startswith(b"HTTP/1.1 200")
+    with listening(folder, proxies="127.0.0.1") as address, contextlib.ExitStack() as held:
+        for _ in range(4):
+            held.enter_context(socket.create_connection(address, timeout=60))
+        assert _heard(address).startswith(b"HTTP/1.1 200")
+
+
+def test_connections_are_counted_by_address_unless_it_is_a_proxys() -> None:
+    counted = [_counted(*told) for told in (("10.0.0.5", ""), ("10.0.0.5", "10.0.0.0/28"), ("10.0.0.99", "10.0.0.0/28"))]
+    assert counted == ["10.0.0.5", "", "10.0.0.99"]
+    assert _counted("::ffff:10.0.0.5", "192.0.2.1, 10.0.0.5") == ""
+    assert _counted("2001:db8::1", "") == _counted("2001:db8::2", "") != _counted("2001:db8:0:1::1", "")
+    assert _counted("127.0.0.1", "") == "127.0.0.1", "no proxy unless it was named"
+
+
+def _counted(address: str, proxies: str) -> str:
+    settings = Settings(host="127.0.0.1", port=0, proxies=proxies)
+    protocol = connections.Punctual.__new__(connections.Punctual)
+    protocol.config, protocol.client = run._configured(None, settings), (address, 4711)
+    return protocol._counted_by()

@@ -9,7 +9,7 @@ import pytest
 from argon2 import PasswordHasher
 from argon2.profiles import CHEAPEST
 
-from obverse.server import login
+from obverse.server import addresses, login
 from obverse.session import accounts
 from tests.http_services import COUNT, Running
 
@@ -140,15 +140,15 @@ def test_guessed_tokens_are_limited_by_address() -> None:
 
 @pytest.mark.parametrize(("one", "other"), [("2001:db8::1", "2001:db8::ffff"), ("10.0.0.1", "10.0.0.1")])
 def test_addresses_of_one_household_count_as_one(one: str, other: str) -> None:
-    assert login.block(one) == login.block(other)
-    assert login.block("10.0.0.1") != login.block("10.0.0.2")
-    assert login.block("unix") == "unix"
+    assert addresses.block(one) == addresses.block(other)
+    assert addresses.block("10.0.0.1") != addresses.block("10.0.0.2")
+    assert addresses.block("unix") == "unix"
 
 
 def test_addresses_of_ipv4_are_told_apart_on_a_socket_of_ipv6_too() -> None:
     """A server at [::] sees them as ::ffff:10.0.0.1; one who guesses must not make everybody wait."""
-    assert login.block("::ffff:10.0.0.1") == login.block("10.0.0.1") != login.block("::ffff:10.0.0.2")
-    assert login.block("fe80::1%eth0") == login.block("fe80::2%eth1")
+    assert addresses.block("::ffff:10.0.0.1") == addresses.block("10.0.0.1") != addresses.block("::ffff:10.0.0.2")
+    assert addresses.block("fe80::1%eth0") == addresses.block("fe80::2%eth1")
 
 
 def test_signing_in_counts_failures_of_tokens(service: Running) -> None:
