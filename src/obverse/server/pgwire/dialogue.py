@@ -142,7 +142,7 @@ class Dialogue:
             self._frames.put(replies.EMPTY_QUERY)
         for statement in statements:
             found = await self._stoppable(self._runner.run(statement))
-            self._given = statement.kind is Kind.QUESTION
+            self._given = self._given or statement.kind is Kind.QUESTION  # and a setting after it changes nothing of that
             if found.fields is not None:
                 codes = (0,) * len(found.fields)
                 self._frames.put(replies.row_description(found.fields, codes))

@@ -201,6 +201,14 @@ def test_what_fails_after_an_answer_does_not_say_that_it_was_free(wired: Wired, 
     assert "No budget" not in told.get("H", "")
 
 
+@pytest.mark.parametrize("between", ["", "SET application_name = x;", "SET application_name = x; RESET timezone;"])
+def test_settings_after_a_question_do_not_make_it_free(between: str, wired: Wired, ana: Raw) -> None:
+    before = wired.charges()
+    told = ana.error(f"SELECT COUNT(*) AS n FROM people WHERE age > {70 + len(between)}; {between} SET nowhere = 1")
+    assert (told["R"], wired.charges()) == ("unknown_setting", before + 1)
+    assert "No budget" not in told["H"]
+
+
 def test_extended_queries_describe_bind_and_execute(wired: Wired, ana: Raw) -> None:
     text = "SELECT sex, COUNT(*) AS n, AVG(salary) FROM people WHERE age > $1 AND joined > $2 GROUP BY sex"
     ana.send(parse(text, "s") + describe("S", "s") + SYNC)
