@@ -11,7 +11,7 @@ from obverse.core.errors import InvariantBroken, ObverseError, Refused
 from obverse.server.pgwire import replies
 from obverse.server.pgwire import requests as r
 from obverse.server.pgwire.frames import Frames, Gone, Lost
-from obverse.server.pgwire.holdings import Portal, Rows
+from obverse.server.pgwire.holdings import Portal, Rows, Told
 from obverse.server.pgwire.parameters import bound
 from obverse.server.pgwire.replies import Field
 from obverse.server.pgwire.runner import Runner
@@ -177,8 +177,11 @@ class Dialogue:
             self._frames.put(replies.NO_DATA)
             return
         codes = (0,) * len(fields) if portal is None else portal.codes(len(fields))
-        if portal is not None:
-            portal.described = fields
+        told = Told(fields, self._block.settings.intervals)
+        if portal is None:
+            self._held.tell(name, told)
+        else:
+            portal.described = told
         self._frames.put(replies.row_description(fields, codes))
 
     async def _execute(self, portal: Portal, most: int) -> None:
@@ -189,13 +192,13 @@ class Dialogue:
             return
         self._sent, first = statement.text, portal.found is None
         if portal.found is None:
+            await self._fits(portal)
             portal.found = await self._stoppable(self._runner.run(statement, portal.values))
         found, self._given = portal.found, statement.kind is Kind.QUESTION
         if found.fields is None:
             self._finished(found)
             return
-        if portal.described not in (None, found.fields):
-            raise Refused("unsupported_construct", "the columns are others now.", fix="prepare the statement again.")
+        portal.fits(found.fields)
         begun = portal.at
         await self._send(found.fields, portal.codes(len(found.fields)), portal.next(most))
         count, ended = portal.at - begun, portal.ended
@@ -208,6 +211,17 @@ class Dialogue:
             return
         tag = found.tag if statement.kind not in (Kind.QUESTION, Kind.CATALOGUE) else f"SELECT {count}"
         self._finished(Rows(found.fields, (), tag, found.notices if first else ()))
+
+    async def _fits(self, portal: Portal) -> None:
+        """What the client could not read is refused before it is charged."""
+        statement, told = portal.prepared.statement, portal.told
+        if statement is None or statement.kind is not Kind.QUESTION:
+            return
+        if told is not None and told.intervals == self._block.settings.intervals:
+            portal.fits(told.fields)
+        elif told is not None or len(portal.formats) > 1:
+            fields = await self._stoppable(self._runner.describe(portal.prepared, portal.values))
+            portal.fits(fields or ())
 
     async def _send(self, fields: Sequence[Field], codes: Sequence[int], rows: object) -> None:
         for row in rows:  # type: ignore[attr-defined]

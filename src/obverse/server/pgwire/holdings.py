@@ -27,16 +27,26 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """Columns that a client was told, and whether with those of intervals."""
+
+    fields: tuple[Field, ...]
+    intervals: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Prepared:
     """A statement that was parsed; None: an empty one. Types of its parameters are given, or inferred.
 
-    `shown` are its columns where they are known without values, under the settings of intervals that they were told with.
+    `shown` are its columns where they are known without values, under the settings of intervals that they were told with;
+    `told` is what the client was told of them.
     """
 
     statement: Statement | None
     types: tuple[int, ...]
     shown: tuple[Field, ...] | None = None
     intervals: bool = False
+    told: Told | None = None
 
 
 @dataclass(slots=True)
@@ -48,7 +58,18 @@ class Portal:
     formats: tuple[int, ...]
     found: Rows | None = None
     at: int = 0
-    described: tuple[Field, ...] | None = None
+    described: Told | None = None
+
+    @property
+    def told(self) -> Told | None:
+        return self.described or self.prepared.told
+
+    def fits(self, fields: tuple[Field, ...]) -> None:
+        """Refuse columns that are others than the client was told last, or that it has too few formats for, or too many."""
+        if self.told is not None and self.told.fields != fields:
+            why = "a setting or the project was changed since its columns were told."
+            raise Refused("columns_changed", "cached plan must not change result type.", why=why, fix="prepare it again.")
+        self.codes(len(fields))
 
     def codes(self, count: int) -> tuple[int, ...]:
         """The format of each column."""
@@ -92,6 +113,10 @@ class Holdings:
         if name not in self.statements:
             raise Refused("no_such_prepared", f"prepared statement {name[:63]!r} does not exist.")
         return self.statements[name]
+
+    def tell(self, name: str, told: Told) -> None:
+        """Remember what the client is told of a statement."""
+        self.statements[name] = replace(self.statements[name], told=told)
 
     def bind(self, name: str, portal: Portal) -> None:
         if name and name in self.portals:

@@ -24,13 +24,14 @@ SQLSTATES: Mapping[str, str] = {
     # settings, statements, portals, blocks
     "unknown_setting": "42704", "bad_setting": "22023", "fixed_setting": "55P02", "no_such_prepared": "26000",
     "prepared_twice": "42P05", "no_such_portal": "34000", "portal_twice": "42P03", "in_failed_block": "25P02",
-    "no_block": "25P01", "no_such_savepoint": "3B001",
+    "no_block": "25P01", "no_such_savepoint": "3B001", "columns_changed": "0A000",
     # limits
     "too_long": "54000", "too_complex": "54001", "too_many_parameters": "54000", "too_costly": "54000",
     "too_large": "54000", "message_too_large": "54000",
     "budget_exhausted": "53400", "price_over_budget": "53400", "loss_out_of_reach": "53400",
     "cancelled": "57014", "catalogue_too_slow": "57014", "engine_failure": "XX000", "not_found": "42704",
 }  # fmt: skip
+ROUTINES = {"columns_changed": "RevalidateCachedQuery"}  # by which asyncpg and JDBC know to prepare again by themselves
 UNSUPPORTED, LIMIT, SYSTEM, INTERNAL = "0A000", "53400", "58000", "XX000"
 FREE = "No budget was used."
 
@@ -56,7 +57,7 @@ def error_fields(error: ObverseError, sent: str = "", *, fatal: bool = False, fr
     `free`: nothing was charged before it, either.
     """
     severity = "FATAL" if fatal else "ERROR"
-    fields = {"S": severity, "V": severity, "C": sqlstate(error), "M": error.message, "R": error.code}
+    fields = {"S": severity, "V": severity, "C": sqlstate(error), "M": error.message, "R": ROUTINES.get(error.code, error.code)}
     if error.why:
         fields["D"] = error.why
     refused = isinstance(error, Refused | BudgetExceeded) and not error.charged and error.code != "cancelled"

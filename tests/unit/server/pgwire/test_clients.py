@@ -110,6 +110,11 @@ def test_asyncpg_asks_in_binary_and_reads_on(wired: Wired) -> None:
         async with connection.transaction():
             rows = [row async for row in connection.cursor(GROUPED, prefetch=1)]
         assert rows == plain
+        before = wired.charges()
+        await connection.execute("SET obverse.intervals = on")  # what it prepared has other columns now: it prepares it again
+        wide = await connection.fetch(GROUPED.replace("31", "$1"), 31)
+        assert len(wide[0]) == len(plain[0]) + 2
+        assert wired.charges() == before
         await connection.reset()
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await connection.fetch("SELECT name FROM people")

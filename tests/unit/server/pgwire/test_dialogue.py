@@ -192,13 +192,31 @@ def test_a_price_that_is_set_for_a_message_alone_or_by_one_that_fails_is_not_kep
     assert ana.rows(shown) == [["0.3"]]
 
 
-def test_what_fails_after_an_answer_does_not_say_that_it_was_free(wired: Wired, ana: Raw) -> None:
+def test_formats_that_do_not_fit_are_refused_before_the_debit(wired: Wired, ana: Raw) -> None:
     before = wired.charges()
     formats = frame(b"B", texts("", "") + struct.pack("!HHHHH", 0, 0, 2, 0, 0))  # two, and there is one column
-    ana.send(parse("SELECT COUNT(*) AS n FROM people WHERE age > 18") + formats + execute() + SYNC)
+    for told in (b"", describe("S")):
+        ana.send(parse("SELECT COUNT(*) AS n FROM people WHERE age > 18") + told + formats + execute() + SYNC)
+        (refused,) = [fields(body) for kind, body in ana.until() if kind == b"E"]
+        assert (refused["C"], refused["H"], wired.charges()) == ("08P01", "No budget was used.", before)
+
+
+@pytest.mark.parametrize("target", ["S", "P"])
+def test_columns_that_a_setting_changed_are_refused_before_the_debit(target: str, wired: Wired, ana: Raw) -> None:
+    before, text = wired.charges(), f"SELECT COUNT(*) AS n FROM people WHERE age > $1 AND '{target}' = '{target}'"
+    given = (struct.pack("!q", 17),)
+    begun = parse(text, "s") + bind(given, "s", "p", (1,)) + describe(target, "s" if target == "S" else "p")
+    ana.query("BEGIN")
+    ana.send(begun + SYNC)
+    assert "T" in kinds(ana.until())
+    ana.query("SET obverse.intervals = on")
+    if target == "S":
+        ana.send(bind(given, "s", "q", (1,)) + execute("q") + SYNC)
+    else:
+        ana.send(execute("p") + SYNC)
     (told,) = [fields(body) for kind, body in ana.until() if kind == b"E"]
-    assert (told["C"], wired.charges()) == ("08P01", before + 1)
-    assert "No budget" not in told.get("H", "")
+    assert (told["C"], told["R"], wired.charges()) == ("0A000", "RevalidateCachedQuery", before)  # "columns_changed"
+    ana.query("ROLLBACK")
 
 
 @pytest.mark.parametrize("between", ["", "SET application_name = x;", "SET application_name = x; RESET timezone;"])
