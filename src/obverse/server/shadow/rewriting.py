@@ -95,12 +95,17 @@ def _identity(node: exp.Expression, asking: Asking, declared: Declared) -> exp.E
         case exp.Column() if node.name.lower() in ("user", "current_role") and not node.table:
             return string(asking.user)
         case exp.Dot() if isinstance(node.expression, exp.Func):
-            return node.expression
+            return node.expression.transform(lambda inner: _identity(inner, asking, declared))
         case exp.Format():
-            return _formatted(str(node.this.this), node.expressions)
+            return _formatted(str(node.this.this), _inside(node.expressions, asking, declared))
         case exp.Anonymous():
             return _called(node, asking, declared)
     return node
+
+
+def _inside(nodes: Sequence[exp.Expression], asking: Asking, declared: Declared) -> list[exp.Expression]:
+    """Arguments that are put in another's place, where they would not be looked at again."""
+    return [node.transform(lambda inner: _identity(inner, asking, declared)) for node in nodes]
 
 
 def _called(node: exp.Anonymous, asking: Asking, declared: Declared) -> exp.Expression:
@@ -112,7 +117,7 @@ def _called(node: exp.Anonymous, asking: Asking, declared: Declared) -> exp.Expr
         case "current_setting":
             return string(asking.settings[text.lower()]) if text.lower() in asking.settings else exp.null()
         case "set_config":
-            return _set(arguments)
+            return _set(_inside(arguments, asking, declared))
         case "version":
             return string(SERVER)
         case "current_database":

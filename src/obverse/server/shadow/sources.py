@@ -64,7 +64,8 @@ def relation(node: exp.Expression, asking: Asking, declared: Declared, known: Se
         return sqlglot.parse_one(hidden, dialect=WRITTEN) if hidden else node
     if not isinstance(node, exp.Table):
         return node
-    if isinstance(node.this, exp.Func):
+    if isinstance(node.this, exp.Func):  # what is put in another's place is not looked at again: so its inside comes first
+        node.set("this", node.this.transform(lambda inner: relation(inner, asking, declared, known)))
         return _rows_of(node)
     name, schema = node.name, schema_of(node)
     if node.catalog not in ("", asking.database):

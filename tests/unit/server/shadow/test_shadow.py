@@ -60,6 +60,22 @@ def test_a_price_is_not_said_to_be_set_by_a_function_that_sets_none(name: str, a
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        ("SELECT x.current_setting('threads')", None), ("SELECT format('%s', current_setting('threads'))", None),
+        ("SELECT format('%s', x.current_setting('threads'))", None), ("SELECT x.current_database()", "hospital"),
+        ("SELECT set_config('a', current_setting('threads'), false)", None), ("SELECT x.version()", "PostgreSQL 15.0"),
+        ("SELECT format('%s %s', current_user, format('%s', current_database()))", "ana hospital"),
+        ("SELECT * FROM coalesce((SELECT string_agg(datname, ',') FROM pg_catalog.pg_database), 'x') AS a", "hospital"),
+        ("SELECT * FROM coalesce((SELECT max(name) FROM pg_settings WHERE name = 'threads'), 'none') AS a", "none"),
+    ],
+)  # fmt: skip
+def test_the_engine_s_own_catalogue_and_settings_are_not_reached(text: str, told: str | None, ask: Ask) -> None:
+    """However deep they are asked for: what is put in another's place is read like all else."""
+    assert ask(text)[1] == [(told,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
         ("SELECT pg_wonder('eve', 1977), relname FROM pg_class", "pg_wonder ( ? , ? ) , relname FROM pg_class"),
         ("SELECT 'eve'::int, E'e\\'ve', $$eve$$, 19.77e1 /* eve */ AS \"eve\"", "SELECT ? : : int , ? , ? , ? AS ?"),
     ],
