@@ -19,7 +19,7 @@ class Block:
     status: str = "I"
     before: Settings | None = None  # settings at the begin of the block
     local: dict[str, str | None] = field(default_factory=dict)  # what SET LOCAL hides until the end of the block
-    savepoints: list[tuple[str, Settings]] = field(default_factory=list)
+    savepoints: list[tuple[str, Settings, dict[str, str | None]]] = field(default_factory=list)
     rested: Settings = field(init=False)  # settings when everything was answered: a message that fails leaves them
 
     def __post_init__(self) -> None:
@@ -60,14 +60,14 @@ class Block:
                 self._needed("SAVEPOINT")
                 if len(self.savepoints) >= SAVEPOINTS_MAX:
                     raise Refused("too_complex", f"there are at most {SAVEPOINTS_MAX} savepoints.")
-                self.savepoints.append((name, self.settings))
+                self.savepoints.append((name, self.settings, dict(self.local)))
             case Kind.RELEASE:
                 self._needed("RELEASE SAVEPOINT")
                 del self.savepoints[self._at(name) :]
             case Kind.ROLLBACK_TO:
                 self._needed("ROLLBACK TO SAVEPOINT")
                 at = self._at(name)
-                self.settings = self.savepoints[at][1]
+                self.settings, self.local = self.savepoints[at][1], dict(self.savepoints[at][2])
                 del self.savepoints[at + 1 :]
                 self.status = "T"
         return statement.tag, ""
@@ -75,6 +75,10 @@ class Block:
     def set_local(self, name: str) -> None:
         """Remember what a name was before it was set for the block alone."""
         self.local.setdefault(name.lower(), self.settings.now.get(name.lower()))
+
+    def set_for_good(self, name: str) -> None:
+        """What is set beyond the block is not hidden any more by what was set for it alone."""
+        self.local.pop(name.lower(), None)
 
     def _end_local(self) -> None:
         for name, value in self.local.items():

@@ -174,8 +174,7 @@ class Runner:
                 name, value, local = assignment(words)
                 if name:
                     now = before.with_value(name, value)
-                    if local:
-                        self.block.set_local(name)
+                    (self.block.set_local if local else self.block.set_for_good)(name)
                     self.block.settings = now
             case Kind.RESET:
                 name = setting_name(words[1:])

@@ -52,6 +52,7 @@ ON, OFF = ("on", "true", "yes", "1", "t"), ("off", "false", "no", "0", "f")
 NUMBERS = ("obverse.epsilon", "obverse.delta", "obverse.within", "obverse.confidence")
 NUMBER = re.compile(r"[0-9]{0,20}(\.[0-9]{0,40})?([eE][+-]?[0-9]{1,2})?")
 VALUE_MAX, OWN_MAX = 1_000, 50
+VALUES = re.compile(r"-?x(,-?x)*")  # one value or several, each with its sign
 OWN = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)+")
 
 
@@ -134,7 +135,7 @@ def assignment(words: Sequence[Word]) -> tuple[str, str | None, bool]:
     if first[:1] == ["CHARACTERISTICS"] or first[:1] == ["TRANSACTION"] or first[:1] == ["CONSTRAINTS"]:
         return "", None, local
     if first[:2] == ["TIME", "ZONE"]:
-        return "timezone", _value(rest[2:]), local
+        return "timezone", _value(rest[3:4] if first[2:] == ["INTERVAL"] else rest[2:]), local
     if first[:1] == ["NAMES"]:
         return "client_encoding", _value(rest[1:]) or "UTF8", local
     if first[:2] == ["SESSION", "AUTHORIZATION"]:
@@ -159,6 +160,9 @@ def setting_name(words: Sequence[Word]) -> str:
 def _value(words: Sequence[Word]) -> str | None:
     if not words or (len(words) == 1 and words[0].upper == "DEFAULT"):
         return None
+    listed = "".join("," if word.text == "," else "-" if word.text in "+-" else "x" for word in words)
+    if not VALUES.fullmatch(listed):  # two that stand beside each other are none that somebody wrote: 1 2 is not 12
+        raise Refused("parse_error", "this value cannot be read.", fix="write SET name = value, or 'value' in quotes.")
     return "".join(", " if word.text == "," else word.value for word in words)
 
 

@@ -192,6 +192,24 @@ def test_a_price_that_is_set_for_a_message_alone_or_by_one_that_fails_is_not_kep
     assert ana.rows(shown) == [["0.3"]]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "BEGIN; SET LOCAL obverse.epsilon = 0.2; SET obverse.epsilon = 0.3; COMMIT",
+        "BEGIN; SET LOCAL obverse.epsilon = 0.2; SET obverse.epsilon = 0.3; SET LOCAL obverse.epsilon = 0.4; COMMIT",
+        "BEGIN; SAVEPOINT s; SET LOCAL obverse.epsilon = 0.2; ROLLBACK TO s; SET obverse.epsilon = 0.3; COMMIT",
+        "BEGIN; SET obverse.epsilon = 0.3; SAVEPOINT s; SET LOCAL obverse.epsilon = 0.2; ROLLBACK TO s; COMMIT",
+        "SET obverse.epsilon = 0.3; BEGIN; SET LOCAL obverse.epsilon = 0.2; SAVEPOINT s; SET obverse.epsilon = 5; "
+        "ROLLBACK TO s; COMMIT",
+    ],
+)
+def test_a_price_that_was_set_outlasts_its_block_and_one_for_the_block_does_not(said: str, ana: Raw) -> None:
+    """As PostgreSQL has it."""
+    for one in said.split("; "):
+        assert "E" not in kinds(ana.query(one))
+    assert ana.rows("SHOW obverse.epsilon") == [["0.3"]]
+
+
 def test_formats_that_do_not_fit_are_refused_before_the_debit(wired: Wired, ana: Raw) -> None:
     before = wired.charges()
     formats = frame(b"B", texts("", "") + struct.pack("!HHHHH", 0, 0, 2, 0, 0))  # two, and there is one column

@@ -27,6 +27,8 @@ def after(text: str, settings: Settings | None = None) -> Settings:
         ("SET obverse.purpose = 'quality'", "obverse.purpose", "quality"),
         ("SET extra_float_digits = 3", "extra_float_digits", "3"),
         ("SET statement_timeout TO '30s'", "statement_timeout", "30s"), ("SET my.own = 1", "my.own", "1"),
+        ("SET search_path = \"a b\", 'c', public", "search_path", "a b, c, public"), ("SET my.own = -1", "my.own", "-1"),
+        ("SET TIME ZONE INTERVAL '+00:00' HOUR TO MINUTE", "timezone", "+00:00"),
         ("SET transaction_read_only = off", "transaction_read_only", "on"), ("SET role = none", "role", "none"),
     ],
 )  # fmt: skip
@@ -43,7 +45,8 @@ def test_ordinary_settings_are_taken(text: str, name: str, value: str) -> None:
         ("SET SESSION AUTHORIZATION admin", "fixed_setting"), ("SET server_version = '9'", "fixed_setting"),
         ("SET obverse.epsilon = 'much'", "bad_setting"), ("SET obverse.epsilon = -1", "bad_setting"),
         ("SET obverse.epsilon = 1e999", "bad_setting"), ("SET obverse.intervals = maybe", "bad_setting"),
-        ("SET x", "parse_error"),
+        ("SET x", "parse_error"), ("SET obverse.epsilon = 1 2", "parse_error"), ("SET obverse.epsilon = 0 .5", "parse_error"),
+        ("SET obverse.purpose = 'a' 'b'", "parse_error"), ("SET search_path = a,", "parse_error"),
         ("SET standard_conforming_strings = off", "bad_setting"), (f"SET application_name = '{'x' * 2000}'", "bad_setting"),
     ],
 )  # fmt: skip
