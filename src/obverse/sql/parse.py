@@ -56,6 +56,8 @@ def parse(text: str) -> exp.Select:
         raise _unparsed(error, text) from None
     except RecursionError:
         raise Refused("too_complex", "the question is too deeply nested.", fix="ask something simpler.") from None
+    except IndexError:  # the parser reads on behind the end of SHOW ALL
+        raise Refused("parse_error", "this is not SQL that can be read.", fix="check the syntax.") from None
     statements = [s for s in statements if not isinstance(s, exp.Semicolon)]
     if not statements:
         raise Refused("parse_error", "the question is empty.", fix="write SELECT COUNT(*) FROM table.")

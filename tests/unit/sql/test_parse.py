@@ -23,6 +23,11 @@ def test_an_empty_question_is_refused(text: str) -> None:
     assert code(text) == "parse_error"
 
 
+@pytest.mark.parametrize("text", ["SHOW ALL", "SHOW", "DESCRIBE people", "SELECT (", "WITH x AS", "FROM"])
+def test_what_ends_too_early_is_refused(text: str) -> None:
+    assert code(text) in ("parse_error", "statement_kind")
+
+
 @pytest.mark.parametrize("text", ["SELECT 1", "select 1;", "(SELECT 1)", "SELECT 1 -- end", "/* a */ SELECT 1; -- b"])
 def test_one_select_is_read(text: str) -> None:
     assert parse(text).key == "select"

@@ -19,6 +19,7 @@ CASTS = {
     "double": v.FLOAT8, "numeric": v.NUMERIC, "decimal": v.NUMERIC, "regclass": v.TEXT,
 }  # fmt: skip
 COMPARING = ("=", "<", ">", "<=", ">=", "<>", "!=", "BETWEEN", "AND", "IN", "(", ",", "LIKE", "ILIKE")
+DIGITS = 20  # of a number of a parameter that are read: longer ones are too large anyhow
 SAMPLES: Mapping[int, Any] = {
     v.BOOL: True, v.INT2: 1, v.INT4: 1, v.INT8: 1, v.OID: 1, v.FLOAT4: 1.0, v.FLOAT8: 1.0, v.NUMERIC: Decimal(1),
     v.DATE: dt.date(2020, 1, 1), v.TIMESTAMP: dt.datetime(2020, 1, 1), v.TIMESTAMPTZ: dt.datetime(2020, 1, 1),
@@ -33,7 +34,7 @@ def sample(oid: int) -> Any:
 def parameter_types(text: str, given: Sequence[int], columns: Mapping[str, int]) -> tuple[int, ...]:
     """One type for each $n of the text: the given one, else by a cast or by the nearest column before it, else text."""
     found = words(text)
-    places = [(at, int(word.text[1:])) for at, word in enumerate(found) if word.kind == "parameter"]
+    places = [(at, int(word.text[1:DIGITS])) for at, word in enumerate(found) if word.kind == "parameter"]
     count = max([len(given), *(number for _, number in places)])
     if count > PARAMETERS_MAX or any(number < 1 for _, number in places):
         raise Refused("too_many_parameters", f"a question has at most {PARAMETERS_MAX} parameters, from $1 on.")

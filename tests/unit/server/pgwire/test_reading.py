@@ -171,7 +171,8 @@ def test_types_of_parameters_are_given_or_told_by_the_text(text: str, given: tup
     assert parameter_types(text, given, {"age": v.INT8}) == types
 
 
-def test_there_are_not_too_many_parameters() -> None:
+@pytest.mark.parametrize("text", ["$70000", "$0", "$" + "9" * 5000, "$" + "0" * 5000 + "1"])
+def test_there_are_not_too_many_parameters(text: str) -> None:
     with pytest.raises(Refused) as refused:
-        parameter_types("$70000", (), {})
+        parameter_types(text, (), {})
     assert refused.value.code == "too_many_parameters"
