@@ -119,9 +119,11 @@ class Runner:
 
     async def _ask(self, statement: Statement, values: Sequence[Any]) -> Rows:
         taken = self._taken(statement)
-        if taken.ends:  # whether they are of outputs that there are is told before anything is charged
+        if taken.ends or statement.rowless:  # whether they are of outputs that there are is told before anything is charged
             columns = await self.desk.describe(self.caller, self._wanted(taken.text, values))
-            intervals.shape(columns, taken.ends, self.block.settings.intervals, taken.text)
+            shape = intervals.shape(columns, taken.ends, self.block.settings.intervals, taken.text)
+            if statement.rowless:  # nobody pays for no row
+                return Rows(shape.fields, (), "SELECT 0")
         with self.notes.of(self.caller.project, "/ask", self.caller) as trace:
             try:
                 answer = answered(trace, await self.desk.ask(self.caller, self._wanted(taken.text, values)))
@@ -139,6 +141,8 @@ class Runner:
         shadow = await self.shadow()
         if await shadow.aside(shadow.answers, statement.text):
             return Rows(PLAN, [("free: answered from the catalogue alone",)], "EXPLAIN")
+        if statement.rowless:
+            return Rows(PLAN, [("free: it asks for no row",)], "EXPLAIN")
         with self.notes.of(self.caller.project, "/explain", self.caller):
             found = await self.desk.explain(self.caller, self._wanted(taken.text, values))
         return Rows(PLAN, [(line,) for line in told.explained(found)], "EXPLAIN")

@@ -30,6 +30,7 @@ SQLSTATES: Mapping[str, str] = {
     "too_large": "54000", "message_too_large": "54000",
     "budget_exhausted": "53400", "price_over_budget": "53400", "loss_out_of_reach": "53400",
     "cancelled": "57014", "catalogue_too_slow": "57014", "engine_failure": "XX000", "not_found": "42704",
+    "engine_unavailable": "57P03", "project_unavailable": "57P03", "project_changed": "40001",
 }  # fmt: skip
 ROUTINES = {"columns_changed": "RevalidateCachedQuery"}  # by which asyncpg and JDBC know to prepare again by themselves
 UNSUPPORTED, LIMIT, SYSTEM, INTERNAL = "0A000", "53400", "58000", "XX000"

@@ -45,6 +45,12 @@ class Statement:
         return cut(self.text)
 
     @property
+    def rowless(self) -> bool:
+        """Whether it ends in LIMIT 0, by which tools ask for names and types."""
+        last = self.words[-2:]
+        return [word.upper or word.text for word in last] == ["LIMIT", "0"]
+
+    @property
     def ends_block(self) -> bool:
         return self.kind in (Kind.COMMIT, Kind.ROLLBACK, Kind.ROLLBACK_TO)
 
@@ -136,10 +142,10 @@ def _explained(text: str, part: tuple[Word, ...]) -> Statement:
     else:
         options = tuple(word for word in part[1:3] if word.upper in ("ANALYZE", "ANALYSE", "VERBOSE"))
         start += len(options)
-    if any(word.upper in ("ANALYZE", "ANALYSE") for word in options):
-        raise Refused(
-            "statement_kind", "EXPLAIN ANALYZE is refused.", why="it would tell how long it takes.", fix="EXPLAIN SELECT"
-        )
+    off = {place for place, word in enumerate(options[1:]) if word.upper in ("FALSE", "OFF") or word.text == "0"}
+    if any(word.upper in ("ANALYZE", "ANALYSE") and place not in off for place, word in enumerate(options)):
+        why, fix = "it would tell how long it takes.", "write EXPLAIN SELECT ..."
+        raise Refused("statement_kind", "EXPLAIN ANALYZE is refused.", why=why, fix=fix)
     if start >= len(part):
         raise Refused("parse_error", "there is nothing to explain.", fix="write EXPLAIN SELECT ...")
     rest = part[start:]

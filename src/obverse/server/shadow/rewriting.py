@@ -19,7 +19,8 @@ from obverse.server.shadow.functions import names
 from obverse.server.shadow.outputs import name_outputs
 from obverse.server.shadow.plainly import plainly
 from obverse.server.shadow.relations import SPACES
-from obverse.server.shadow.sources import of_catalogue, relation, tables
+from obverse.server.shadow.shapes import SCHEMAS
+from obverse.server.shadow.sources import OF_WITH, of_catalogue, of_with, relation, tables
 
 ROOTS = (exp.Select, exp.SetOperation, exp.Values, exp.Subquery)
 CHANGING = (exp.DML, exp.DDL, exp.Command, exp.Into, exp.Lock)
@@ -57,6 +58,8 @@ def rewritten(tree: exp.Expression, asking: Asking, declared: Declared) -> str:
     tree = tree.copy()
     name_outputs(tree)
     known, inside = names(), {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    for cte in tree.find_all(exp.CTE):
+        cte.args["alias"].set("this", of_with(cte.alias))
     steps: Sequence[Callable[[exp.Expression], exp.Expression]] = (
         lambda node: _parameter(node, asking.values),
         lambda node: relation(node, asking, declared, inside),
@@ -66,7 +69,16 @@ def rewritten(tree: exp.Expression, asking: Asking, declared: Declared) -> str:
     )
     for step in steps:
         tree = tree.transform(step, copy=False)
+    _only_known(tree)
     return str(tree.sql(dialect=WRITTEN))
+
+
+def _only_known(tree: exp.Expression) -> None:
+    """A last look at all that is read, wherever a step has put it: the engine has a catalogue of its own, which is not ours."""
+    for table in tree.find_all(exp.Table):
+        given = isinstance(table.this, exp.Func) or table.name.startswith(OF_WITH)
+        if table.catalog or table.db not in (("",) if given else ("public", *SCHEMAS.values())):
+            raise Refused("catalogue_relation", f"relation {table.name[:63]!r} does not exist.")
 
 
 def _parameter(node: exp.Expression, values: Sequence[Any]) -> exp.Expression:

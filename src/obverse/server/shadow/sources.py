@@ -18,6 +18,7 @@ EMPTY = {  # functions that give rows: of each, its columns
     "pg_get_publication_tables": ("relid",), "pg_partition_ancestors": ("relid",), "pg_partition_tree": ("relid",),
     "pg_stat_get_activity": ("pid",), "pg_listening_channels": ("channel",), "pg_timezone_names": ("name",),
 }  # fmt: skip
+OF_WITH = "with "
 KEYWORDS = ("analyse", "analyze", "ilike", "limit", "offset", "placing", "returning", "variadic")
 ROLES = {"pg_roles": "rolname", "pg_authid": "rolname", "pg_user": "usename"}
 
@@ -71,6 +72,8 @@ def relation(node: exp.Expression, asking: Asking, declared: Declared, known: Se
     if node.catalog not in ("", asking.database):
         raise Refused("catalogue_relation", "there is no other database here.")
     if not node.args.get("db") and name.lower() in known and not schema:
+        node.set("alias", node.args.get("alias") or exp.TableAlias(this=node.this))
+        node.set("this", of_with(name))
         return node
     if not schema and name in declared.tables and node.db.lower() in ("", "public"):
         node.set("db", exp.to_identifier("public"))
@@ -85,6 +88,11 @@ def relation(node: exp.Expression, asking: Asking, declared: Declared, known: Se
     if not node.alias:
         node.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
     return node
+
+
+def of_with(name: str) -> exp.Identifier:
+    """The name of what WITH gives: such as nothing else has, so that where it does not reach nothing is found by it."""
+    return exp.to_identifier(OF_WITH + name.lower(), quoted=True)
 
 
 def _roles(node: exp.Table, asking: Asking) -> exp.Expression:

@@ -153,6 +153,19 @@ def test_explain_tells_the_price_and_spends_nothing(wired: Wired, ana: Raw) -> N
     assert wired.charges() == before
 
 
+def test_a_question_for_no_row_tells_its_columns_and_costs_nothing(wired: Wired, ana: Raw) -> None:
+    """Tools ask so for names and types."""
+    before, asked = wired.charges(), "SELECT sex, COUNT(*) AS n, AVG(age) AS a FROM people GROUP BY sex"
+    told = ana.query(f"{asked} LIMIT 0;")
+    assert columns(told) == [("sex", v.TEXT), ("n", v.INT8), ("a", v.FLOAT8)]
+    assert (tag(told), data(told)) == ("SELECT 0", [])
+    assert ana.rows(f"EXPLAIN {asked} LIMIT 0") == [["free: it asks for no row"]]
+    assert ana.error("SELECT zip FROM (SELECT COUNT(*) AS n FROM people) AS a LIMIT 0")["R"] == "column_not_declared"
+    assert wired.charges() == before
+    ana.query(f"{asked} LIMIT 10")
+    assert wired.charges() == before + 1
+
+
 def test_intervals_are_columns_and_cost_nothing_more(wired: Wired, ana: Raw) -> None:
     plain = ana.rows("SELECT sex, COUNT(*) AS n FROM people GROUP BY sex")
     before = wired.charges()

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from obverse.core.errors import Refused
-from obverse.server.shadow import keeper
+from obverse.server.shadow import keeper, rewriting
 from obverse.server.shadow.asking import Declared
 from obverse.server.shadow.keeper import Keeper
 from obverse.server.shadow.relations import FIRST, LAST, oids
@@ -55,6 +55,37 @@ def test_a_price_is_not_said_to_be_set_by_a_function_that_sets_none(name: str, a
         ask(f"SELECT set_config({name}, '0.01', false)")
     assert refused.value.code == "catalogue_function"
     assert ask("SELECT set_config('search_path', '', false)")[1] == [("",)]
+
+
+@pytest.mark.parametrize("name", ["duckdb_databases", "sqlite_master", "duckdb_columns", "pragma_database_list"])
+def test_a_name_of_with_reaches_nothing_where_with_does_not(name: str, ask: Ask) -> None:
+    inner = f"(WITH {name} AS (SELECT 1 AS one) SELECT {name}.one FROM {name})"
+    assert ask(f"SELECT a.one FROM {inner} AS a") == (["one"], [(1,)])
+    with pytest.raises(Refused):
+        ask(f"SELECT b.* FROM {inner} AS a, {name} AS b")
+
+
+def test_names_of_with_hide_relations_and_are_found_in_either_case(ask: Ask) -> None:
+    text = 'WITH a AS (SELECT 1 AS x), B AS (SELECT x + 1 AS y FROM A) SELECT b.y, t.x FROM b JOIN a AS t ON t.x < B.y'
+    assert ask(text) == (["y", "x"], [(2, 1)])
+    assert ask('WITH "A b" AS (SELECT 3 AS z) SELECT "A b".z FROM "A b"') == (["z"], [(3,)])
+    assert ask("WITH t(p, q) AS (SELECT 1, 2) SELECT q FROM t") == (["q"], [(2,)])
+
+
+@pytest.mark.parametrize(
+    ("step", "text"),
+    [
+        ("relation", "SELECT datname FROM pg_database"), ("relation", "SELECT 1 FROM (SELECT * FROM duckdb_settings) AS a"),
+        ("_identity", "SELECT version()"), ("_identity", "SELECT current_setting('threads')"),
+        ("_identity", "SELECT current_database()"), ("_identity", "SELECT upper(current_user)"),
+    ],
+)  # fmt: skip
+def test_what_a_step_leaves_as_it_was_is_refused(step: str, text: str, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine has relations and functions of the same names: whatever is not ours at the end is not asked."""
+    monkeypatch.setattr(rewriting, step, lambda node, *_: node)
+    with pytest.raises(Refused) as refused:
+        ask(text)
+    assert refused.value.code in ("catalogue_relation", "catalogue_function")
 
 
 @pytest.mark.parametrize(
