@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TypeVar
 
@@ -151,15 +151,10 @@ class Desk:
     async def explain(self, caller: Caller, wanted: Wanted) -> Explained:
         """What it would cost and how wrong it would be; free."""
         await self._admitted(caller, ("analyst", "curator", "reviewer"), "explain")
-        wish = wanted.wish
+        wish = asdict(wanted.wish)
         return await self._with_session(
-            caller,
-            wanted.purpose,
-            lambda session: session.explain(
-                wanted.sql, epsilon=wish.epsilon, delta=wish.delta, within=wish.within, confidence=wish.confidence,
-                above=wish.above, first=wish.first, parameters=wanted.parameters,
-            ),
-        )  # fmt: skip
+            caller, wanted.purpose, lambda session: session.explain(wanted.sql, parameters=wanted.parameters, **wish)
+        )
 
     async def describe(self, caller: Caller, wanted: Wanted) -> tuple[ColumnInfo, ...]:
         """The columns that the answer would have. Nothing is run."""
@@ -180,12 +175,17 @@ class Desk:
     async def stored(self, caller: Caller, receipt: str) -> Answer:
         """An answer that was released before, by the id of its debit: one's own; all of them for curator and reviewer."""
         await self._admitted(caller, ("analyst", "curator", "reviewer"), "see answers")
-        found = await self._work(caller.project, lambda host: host.clerk().ledger.answered(receipt))
-        own = found is not None and (caller.role != "analyst" or found[1].analyst == caller.name)
-        if found is None or not own or not is_one_answer(found[0].answer):
-            raise NotFound("answer")
-        left = await self._with_session(caller, "", lambda session: session.purse.remaining(Composed(())))
-        return Answer.from_bytes(found[0].answer, left).from_store()
+
+        def read(host: Host) -> Answer:  # in a thread, for a large one takes seconds: others are served meanwhile
+            clerk = host.clerk()
+            found = clerk.ledger.answered(receipt)
+            own = found is not None and (caller.role != "analyst" or found[1].analyst == caller.name)
+            if found is None or not own or not is_one_answer(found[0].answer):
+                raise NotFound("answer")
+            left = _session(clerk, caller, "", host.cage.refuse_to_release).purse.remaining(Composed(()))
+            return Answer.from_bytes(found[0].answer, left).from_store()
+
+        return await self._work(caller.project, read)
 
     async def ledger_lines(self, caller: Caller) -> Iterator[str]:
         """The chain of records for anybody to check, without the owner's notes."""
