@@ -67,6 +67,7 @@ async def _found(request: Request, service: Service, project: str) -> Caller:
         return await _by_issuer(service.desk, project, token)
     caller = await service.logins.caller(project, cookie)
     if request.method != "GET" and request.headers.get(CSRF_HEADER) != "1":
+        service.desk.count(caller)
         raise missing_header()
     return caller
 
