@@ -67,6 +67,7 @@ async def _found(request: Request, service: Service, project: str) -> Caller:
         return await _by_issuer(service.desk, project, token)
     caller = await service.logins.caller(project, cookie)
     if request.method != "GET" and request.headers.get(CSRF_HEADER) != "1":
+        service.desk.count(caller)
         raise missing_header()
     return caller
 
@@ -97,12 +98,14 @@ async def _by_issuer(desk: Desk, project: str, token: str) -> Caller:
 
     Every issuer that is declared here is asked, whichever project is named: how long it takes tells nothing of the project.
     """
-    declared = {other: desk.host(other).catalog.serve.oidc for other in desk.projects}
-    issuers = dict.fromkeys(oidc for oidc in declared.values() if oidc is not None)
+    hosts = {other: desk.host(other) for other in desk.projects}
 
     def found(host: Host) -> Account | None:
+        known = host.accounts()  # before it is looked who is believed: an issuer that was struck from the file is nobody's
+        declared = {name: one.catalog.serve.oidc for name, one in hosts.items()}
+        issuers = dict.fromkeys(oidc for oidc in declared.values() if oidc is not None)
         names: dict[Oidc | None, str | None] = {oidc: _named(token, oidc) for oidc in issuers}
-        name, known = names.get(declared.get(project)), host.accounts()
+        name = names.get(declared.get(project))
         return None if name is None else known.get(name)
 
     account = await desk.looked_up(project, found)

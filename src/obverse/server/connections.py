@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import socket
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -13,10 +15,48 @@ from obverse.server.addresses import block, proxied
 HEAD_S = 15.0  # within which a request's head has to come
 READ_S = 60.0  # within which a client has to read on
 OF_ADDRESS = 250  # connections at once; CONNECTIONS_MAX of `run` are there for all
+SPARE = 50  # more of one address that are not requests yet, such as those that have not shaken hands over TLS
 TOO_MANY = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 38\r\n"
     b"Retry-After: 15\r\nConnection: close\r\n\r\ntoo many connections from this address"
 )
+
+
+class Listener(socket.socket):
+    """Counts connections from their first packet on: of one that shakes no hands over TLS no protocol ever hears."""
+
+    def __init__(self, family: int, proxies: str) -> None:
+        super().__init__(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        self._proxies, self._open = proxies, Counter[str]()
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        taken, address = super().accept()
+        who = _counted(address[0], self._proxies)
+        if who and self._open[who] >= OF_ADDRESS + SPARE:
+            taken.close()
+            raise ConnectionAbortedError
+        self._open[who] += 1
+        return Accepted(taken, lambda: self._left(who)), address
+
+    def _left(self, who: str) -> None:
+        self._open[who] -= 1
+        if not self._open[who]:
+            del self._open[who]
+
+
+class Accepted(socket.socket):
+    """A connection that tells when it is closed."""
+
+    def __init__(self, taken: socket.socket, left: Callable[[], None]) -> None:
+        family, kind, protocol = taken.family, taken.type, taken.proto
+        super().__init__(family, kind, protocol, fileno=taken.detach())
+        self._told_left = left
+
+    def close(self) -> None:
+        open_still = self.fileno() != -1
+        super().close()
+        if open_still:
+            self._told_left()
 
 
 class Punctual(H11Protocol):
@@ -82,10 +122,13 @@ class Punctual(H11Protocol):
         self._read = self._read or self.loop.call_later(READ_S, self.transport.abort)
 
     def _counted_by(self) -> str:
-        """What its connections are counted by; those of a proxy, which come from many, by nothing."""
-        address = self.client[0] if self.client else ""
         proxies = str(self.config.forwarded_allow_ips) if self.config.proxy_headers else ""
-        return "" if proxied(address, proxies) else block(address)
+        return _counted(self.client[0] if self.client else "", proxies)
 
     def _others(self) -> Iterator[Punctual]:
         return (one for one in self.connections if isinstance(one, Punctual) and one is not self)
+
+
+def _counted(address: str, proxies: str) -> str:
+    """What an address's connections are counted by; those of a proxy, which come from many, by nothing."""
+    return "" if proxied(address, proxies) else block(address)

@@ -9,23 +9,21 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from obverse.core.accounts import Account, Role
 from obverse.core.errors import ObverseError, Refused
 from obverse.core.loss import Composed
-from obverse.plan.allocate import CostedPlan
 from obverse.plan.answer import Answer, ColumnInfo, is_one_answer
-from obverse.plan.finish import Finished
+from obverse.server.answering import answered, session_of
 from obverse.server.buckets import Buckets
-from obverse.server.cage.cage import Killed
 from obverse.server.host import Clerk, Host
 from obverse.server.predict import limit_s, predicted_s
-from obverse.server.refusals import NotAllowed, NotFound, NotSignedIn, Stopping, Suspended, TooMany, only_for_the_operator
+from obverse.server.refusals import NotAllowed, NotFound, NotSignedIn, Stopping, Suspended, TooMany
 from obverse.server.ticks import Departure, begun_at, first_tick
-from obverse.session.ask import Release
 from obverse.session.explained import Explained
 from obverse.session.planning import Wish
 from obverse.session.prepared import Prepared
@@ -36,6 +34,7 @@ from obverse.sql.parameters import Parameters
 T = TypeVar("T")
 PLAIN = Wish()
 ASKING_MAX = 16  # questions of one account that run or wait at a time
+PLANNING_MAX = 2  # of one account at a time: some take seconds, and others need a thread to sign in by
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +71,7 @@ class Desk:
             self.take_in(host)
         self._running: set[asyncio.Task[Answer]] = set()
         self._asking: dict[Caller, int] = {}  # questions that run or wait
+        self._turns: WeakValueDictionary[Caller, asyncio.Semaphore] = WeakValueDictionary()  # as long as somebody has one
         self.clock, self._stopping = clock, False
 
     @property
@@ -151,15 +151,10 @@ class Desk:
     async def explain(self, caller: Caller, wanted: Wanted) -> Explained:
         """What it would cost and how wrong it would be; free."""
         await self._admitted(caller, ("analyst", "curator", "reviewer"), "explain")
-        wish = wanted.wish
-        return await self._with_session(
-            caller,
-            wanted.purpose,
-            lambda session: session.explain(
-                wanted.sql, epsilon=wish.epsilon, delta=wish.delta, within=wish.within, confidence=wish.confidence,
-                above=wish.above, first=wish.first, parameters=wanted.parameters,
-            ),
-        )  # fmt: skip
+        wish = asdict(wanted.wish)
+        return await self._planning(
+            caller, wanted.purpose, lambda session: session.explain(wanted.sql, parameters=wanted.parameters, **wish)
+        )
 
     async def describe(self, caller: Caller, wanted: Wanted) -> tuple[ColumnInfo, ...]:
         """The columns that the answer would have. Nothing is run."""
@@ -175,17 +170,22 @@ class Desk:
     async def seen(self, caller: Caller, what: str, purpose: str, look: Callable[[Session], T]) -> T:
         """What follows from declarations and the ledger alone, for all roles."""
         await self._admitted(caller, ("analyst", "curator", "reviewer"), what)
-        return await self._with_session(caller, purpose, look)
+        return await self._planning(caller, purpose, look)
 
     async def stored(self, caller: Caller, receipt: str) -> Answer:
         """An answer that was released before, by the id of its debit: one's own; all of them for curator and reviewer."""
         await self._admitted(caller, ("analyst", "curator", "reviewer"), "see answers")
-        found = await self._work(caller.project, lambda host: host.clerk().ledger.answered(receipt))
-        own = found is not None and (caller.role != "analyst" or found[1].analyst == caller.name)
-        if found is None or not own or not is_one_answer(found[0].answer):
-            raise NotFound("answer")
-        left = await self._with_session(caller, "", lambda session: session.purse.remaining(Composed(())))
-        return Answer.from_bytes(found[0].answer, left).from_store()
+
+        def read(host: Host) -> Answer:  # in a thread, for a large one takes seconds: others are served meanwhile
+            clerk = host.clerk()
+            found = clerk.ledger.answered(receipt)
+            own = found is not None and (caller.role != "analyst" or found[1].analyst == caller.name)
+            if found is None or not own or not is_one_answer(found[0].answer):
+                raise NotFound("answer")
+            left = session_of(clerk, caller, "", host.cage.refuse_to_release).purse.remaining(Composed(()))
+            return Answer.from_bytes(found[0].answer, left).from_store()
+
+        return await self._work(caller.project, read)
 
     async def ledger_lines(self, caller: Caller) -> Iterator[str]:
         """The chain of records for anybody to check, without the owner's notes."""
@@ -230,7 +230,7 @@ class Desk:
             raise NotAllowed(account.role, what)
 
     async def _prepare(self, caller: Caller, wanted: Wanted) -> Prepared:
-        return await self._with_session(
+        return await self._planning(
             caller, wanted.purpose, lambda session: session.prepare(wanted.sql, wanted.wish, wanted.parameters)
         )
 
@@ -247,54 +247,22 @@ class Desk:
             departure = Departure(first, begun_at(came))
             try:
                 await self._allowed(caller, ("analyst", "curator"), "ask")  # whoever was suspended while it waited
-                ran = partial(_answered, caller, wanted, prepared, limit, departure)
+                ran = partial(answered, caller, wanted, prepared, limit, departure)
                 return await self._work(caller.project, ran)
             finally:  # stored, or refused before any row was read: over budget, a key used twice
                 await asyncio.sleep(departure.rest_s())
 
+    async def _planning(self, caller: Caller, purpose: str, action: Callable[[Session], T]) -> T:
+        """So many at a time of one account; its others wait, and nobody else does."""
+        turn = self._turns.setdefault(caller, asyncio.Semaphore(PLANNING_MAX))
+        async with turn:
+            return await self._with_session(caller, purpose, action)
+
     async def _with_session(self, caller: Caller, purpose: str, action: Callable[[Session], T]) -> T:
         return await self._work(
-            caller.project, lambda host: action(_session(host.clerk(), caller, purpose, host.cage.refuse_to_release))
+            caller.project, lambda host: action(session_of(host.clerk(), caller, purpose, host.cage.refuse_to_release))
         )
 
     async def _work(self, project: str, action: Callable[[Host], T]) -> T:
         host = self._hosts[project]
         return await asyncio.get_running_loop().run_in_executor(host.threads, action, host)
-
-
-def _answered(caller: Caller, wanted: Wanted, prepared: Prepared, limit: float, departure: Departure, host: Host) -> Answer:
-    """In a thread: debit, run in the cage, wait for the tick, store. Nothing is written between the debit and the tick, for it
-    could be seen. That a question was killed is written down against its analyst."""
-    clerk, read, killed = host.clerk(), [], []
-    cage = clerk.cage
-    with only_for_the_operator():
-        taken = [cage.taken()]  # its engine is there: what could fail before any row is read has failed for free
-
-    def release(costed: CostedPlan, sql: str) -> Finished:
-        read.append(True)
-        try:
-            return cage.release(costed, sql, limit, taken.pop() if taken else None)
-        except Killed:
-            killed.append(True)
-            raise
-
-    try:
-        with only_for_the_operator():
-            session = _session(clerk, caller, wanted.purpose, release, departure.wait)
-            return session.answer(prepared, wanted.key)
-    except ObverseError:
-        if read:  # whatever failed, it may have taken as long as the rows say
-            departure.wait()
-        if killed:
-            clerk.note_killed(caller.name)
-        raise
-    finally:
-        for child in taken:  # the answer was stored, or refused
-            cage.give_back(child)
-        departure.settle()
-
-
-def _session(
-    clerk: Clerk, caller: Caller, purpose: str, release: Release, leaves: Callable[[], None] = lambda: None
-) -> Session:
-    return clerk.session(caller.name if caller.role == "analyst" else "", purpose, release, leaves)

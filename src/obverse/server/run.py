@@ -22,7 +22,7 @@ from obverse.core.errors import Refused
 from obverse.server import pages
 from obverse.server.addresses import check_proxies, loopback
 from obverse.server.app import create_app
-from obverse.server.connections import Punctual
+from obverse.server.connections import Listener, Punctual
 from obverse.server.desk import Desk
 from obverse.server.host import Host
 from obverse.server.logs import Log, Redacted
@@ -199,7 +199,7 @@ def _listener(settings: Settings) -> socket.socket:
     The socket names its protocol: only then does asyncio send each part of a reply at once (TCP_NODELAY), 40 ms sooner.
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener = Listener(family, settings.proxies)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((settings.host, settings.port))

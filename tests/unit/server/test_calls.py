@@ -27,7 +27,8 @@ def told(machine: Machine) -> dict[str, int]:
     """Every call that a filter names."""
     opening = dict(zip(("openat",) if len(machine.opening) == 1 else ("open", "openat"), (call for call, _ in machine.opening)))
     own = {"tgkill": machine.tgkill, "prlimit64": machine.prlimit64, "clone": machine.clone, "clone3": machine.clone3}
-    return {**machine.always, **machine.sockets, **machine.files, **opening, **own}
+    owning = {"fcntl": machine.fcntl, "ioctl": machine.ioctl}
+    return {**machine.always, **machine.sockets, **machine.files, **opening, **own, **owning}
 
 
 def verdict(program: bytes, architecture: int, call: int, *arguments: int) -> str:
@@ -85,6 +86,7 @@ def test_the_program_refuses_what_is_listed_and_nothing_else(name: str, network:
     program = machine.program(network=network, process=OURS)
     listed = {*machine.always.values(), *(() if network else (*machine.sockets.values(), *machine.files.values()))}
     special = {machine.tgkill, machine.prlimit64, machine.clone, machine.clone3, *(call for call, _ in machine.opening)}
+    special |= {machine.fcntl, machine.ioctl}
     assert not listed & special
     for call in range(600):
         if call not in special:
@@ -108,6 +110,17 @@ def test_signals_and_limits_are_for_oneself_alone(name: str) -> None:
         assert verdict(program, machine.architecture, call, mine) == ALLOW
         assert verdict(program, machine.architecture, call, OURS + 1) == EPERM
         assert verdict(program, machine.architecture, call, 1) == EPERM
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_no_file_is_told_whom_to_signal(name: str) -> None:
+    machine = MACHINES[name]
+    program = machine.program(network=True, process=OURS)
+    for call, refused in ((machine.fcntl, {8, 10, 15}), (machine.ioctl, {0x8901, 0x8902})):
+        for order in {*range(1100), *refused, 0x541B}:
+            expected = EPERM if order in refused else ALLOW
+            assert verdict(program, machine.architecture, call, 3, order) == expected, order
+            assert verdict(program, machine.architecture, call, 3, order | 1 << 32) == expected, "orders have 32 bits"
 
 
 @pytest.mark.parametrize("name", MACHINES)
@@ -142,6 +155,34 @@ def test_a_caged_process_cannot_reach_its_server_by_signals_or_limits() -> None:
     """Under one user, a limit of the processor that is set on another process kills it as well as a signal does."""
     done = subprocess.run([sys.executable, "-c", AIMED], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["1", "1", "heard"]
+
+
+OWNED = """
+import fcntl, os, signal, socket, struct
+from obverse.server.cage import locks
+parent, (ours, theirs) = os.getppid(), socket.socketpair()
+locks.filter_calls(network=True)
+def tried(act):
+    try:
+        act()
+    except OSError as error:
+        return error.errno
+    return 0
+told = [
+    tried(lambda: fcntl.fcntl(ours, 8, parent)), tried(lambda: fcntl.fcntl(ours, 10, signal.SIGURG)),
+    tried(lambda: fcntl.fcntl(ours, 15, struct.pack("ii", 1, parent))),
+    tried(lambda: fcntl.ioctl(ours, 0x8901, struct.pack("i", parent))),
+    tried(lambda: fcntl.ioctl(ours, 0x8902, struct.pack("i", parent))),
+]
+print(*told, tried(lambda: os.set_blocking(ours.fileno(), False)))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a cage needs Linux")
+def test_a_caged_process_cannot_have_the_kernel_signal_its_server() -> None:
+    """A file may name who is signalled when it is ready, and by which signal: one that kills, too."""
+    done = subprocess.run([sys.executable, "-c", OWNED], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1", "1", "1", "1", "1", "0"]
 
 
 SHARED = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,9 +16,10 @@ from obverse.core.errors import Failed, LedgerError, ObverseError
 from obverse.ledger.base import ChainLedger
 from obverse.plan.finish import Finished
 from obverse.server.cage.cage import Cage, Killed
-from obverse.server.desk import Caller, Desk, Wanted
+from obverse.server.desk import PLANNING_MAX, Caller, Desk, Wanted
 from obverse.server.host import Host
 from obverse.session import accounts
+from obverse.session.session import Session
 from tests import served
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a cage needs Linux")
@@ -90,6 +92,37 @@ def test_questions_that_are_still_read_count_as_waiting(host: Host, monkeypatch:
     codes = [getattr(found, "code", "answer") for found in asyncio.run(many())]
     assert codes.count("answer") == 3
     assert codes.count("too_many_requests") == 5
+
+
+def test_plans_of_one_account_wait_for_each_other_and_nobody_else_waits(host: Host) -> None:
+    """Some take seconds, and are free; more of them than there are threads kept everybody from signing in."""
+    tokens = {name: accounts.issue(host.path, name, "analyst").token for name in ("ana", "ben")}
+    gate, lock, running, most = threading.Event(), threading.Lock(), 0, 0
+
+    def slow(session: Session) -> None:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        gate.wait(60)
+        with lock:
+            running -= 1
+
+    async def many() -> str:
+        desk = Desk([host])
+        ana, ben = [await desk.sign_in("hospital", tokens[name]) for name in ("ana", "ben")]
+        slowly = [asyncio.ensure_future(desk.seen(ana, "look", "", slow)) for _ in range(host.at_once + 10)]
+        try:
+            while not running:
+                await asyncio.sleep(0.005)
+            await asyncio.sleep(0.1)
+            return await asyncio.wait_for(desk.seen(ben, "look", "", lambda session: session.analyst), 10)
+        finally:
+            gate.set()
+            await asyncio.gather(*slowly)
+
+    assert asyncio.run(many()) == "ben"
+    assert most == PLANNING_MAX
 
 
 def failing(host: Host) -> tuple[ObverseError, float]:

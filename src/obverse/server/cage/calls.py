@@ -12,6 +12,8 @@ _LOAD, _JUMP_EQUAL, _JUMP_LEAST, _JUMP_ANY, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _EPERM, _ENOSYS = 1, 38
 _X32 = 0x40000000  # calls of another numbering, on the same machine
+_OWNERS = (8, 10, 15)  # F_SETOWN, F_SETSIG, F_SETOWN_EX: whom the kernel signals when a file is ready, and how
+_SOCKET_OWNERS = (0x8901, 0x8902)  # FIOSETOWN, SIOCSPGRP: the same of sockets
 _CALL, _ARCHITECTURE, _ARGUMENT = 0, 4, 16  # places in what a filter is told; arguments have eight bytes each
 _EVERYWHERE = {
     "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "pidfd_send_signal": 424, "pidfd_open": 434,
@@ -34,13 +36,16 @@ class Machine:
     opening: tuple[tuple[int, int], ...]  # a call that opens, and which of its arguments has the flags
     tgkill: int
     prlimit64: int
+    fcntl: int
+    ioctl: int
     clone3: int = 435
 
     def program(self, *, network: bool, process: int) -> bytes:
         """Load the architecture, kill where it is another; load the call, refuse those listed, allow the rest.
 
         `clone` makes threads alone. What `clone3` would make cannot be seen, so there is none, and the C library takes the
-        other. Signals and limits are for the process itself. Without a network nothing is opened to be written, either.
+        other. Signals and limits are for the process itself, and no file is told to signal another. Without a network nothing
+        is opened to be written, either.
         """
         refused = [*self.always.values(), *(() if network else (*self.sockets.values(), *self.files.values()))]
         steps: list[Step] = [
@@ -49,6 +54,7 @@ class Machine:
             (_JUMP_EQUAL, 0, 1, self.clone3), (_RETURN, 0, 0, _ERRNO | _ENOSYS),
             *_by_flags(self.clone, 0, CLONE_THREAD, allowed=True),
             *_only(self.tgkill, process), *_only(self.prlimit64, 0),
+            *_but(self.fcntl, 1, _OWNERS), *_but(self.ioctl, 1, _SOCKET_OWNERS),
         ]  # fmt: skip
         for call, argument in () if network else self.opening:
             steps += _by_flags(call, argument, WRITING, allowed=False)
@@ -71,6 +77,15 @@ def _only(call: int, first: int) -> Iterator[Step]:
     yield _JUMP_EQUAL, 0, 4, call
     yield _LOAD, 0, 0, _ARGUMENT
     yield _JUMP_EQUAL, 0, 1, first
+    yield _RETURN, 0, 0, _ALLOW
+    yield _RETURN, 0, 0, _ERRNO | _EPERM
+
+
+def _but(call: int, argument: int, refused: tuple[int, ...]) -> Iterator[Step]:
+    """A call is allowed with anything but these as its argument."""
+    yield _JUMP_EQUAL, 0, len(refused) + 3, call
+    yield _LOAD, 0, 0, _ARGUMENT + 8 * argument
+    yield from ((_JUMP_EQUAL, len(refused) - place, 0, value) for place, value in enumerate(refused))
     yield _RETURN, 0, 0, _ALLOW
     yield _RETURN, 0, 0, _ERRNO | _EPERM
 
@@ -102,6 +117,8 @@ MACHINES = {
         ((2, 1), (257, 2)),
         tgkill=234,
         prlimit64=302,
+        fcntl=72,
+        ioctl=16,
     ),
     "aarch64": Machine(
         0xC00000B7,
@@ -126,5 +143,7 @@ MACHINES = {
         ((56, 2),),
         tgkill=131,
         prlimit64=261,
+        fcntl=25,
+        ioctl=29,
     ),
 }  # fmt: skip

@@ -70,10 +70,12 @@ async def answers(
     request: Request, project: str, answer: Annotated[str, Path(description="The receipt, then .json or .csv.")]
 ) -> Response:
     """An answer that was given: the same bytes for ever, and free. One's own; any for curator and reviewer."""
+    desk, caller = service_of(request).desk, caller_of(request)
     receipt, dot, kind = answer.rpartition(".")
     if not dot or kind not in ("json", "csv"):
+        desk.count(caller)
         raise NotFound("answer")
-    found = await service_of(request).desk.stored(caller_of(request), receipt)
+    found = await desk.stored(caller, receipt)
     if kind == "csv":
         text = await to_thread(spreadsheet_text, found)
         return Response(text, media_type="text/csv; charset=utf-8")

@@ -48,9 +48,9 @@ async def session(request: Request, project: str) -> Response:
 async def begin(request: Request, project: str) -> Response:
     """A session for whoever sends a token of the ledger, so that the page need not keep it. No session makes another."""
     service, caller = service_of(request), caller_of(request)
+    service.desk.count(caller)
     if not bearer(request).startswith(TOKEN_SIGN):
         raise NotSignedIn()
-    service.desk.count(caller)
     return _begun(service, caller, await service.logins.for_caller(caller))
 
 

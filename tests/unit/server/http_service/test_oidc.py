@@ -115,6 +115,18 @@ def test_a_token_of_the_issuer_stands_for_the_account_of_the_ledger(federated: R
     assert federated.get("/v1/hospital/accounts", "by issuer").status_code == 403
 
 
+def test_an_issuer_that_the_curator_struck_from_the_file_names_nobody_from_then_on(federated: Running) -> None:
+    federated.tokens["by issuer"] = token(sub="cora")
+    assert federated.get("/v1/hospital/accounts", "by issuer").status_code == 200
+    toml = federated.folder / "obverse.toml"
+    text = toml.read_text()
+    try:
+        toml.write_text(text.partition("[serve.oidc]")[0])
+        assert federated.get("/v1/hospital/accounts", "by issuer").status_code == 401
+    finally:
+        toml.write_text(text)
+
+
 def test_where_no_issuer_is_declared_such_a_token_is_nobodys(service: Running) -> None:
     service.tokens["by issuer"] = token()
     assert service.get("/v1/hospital/tables", "by issuer").status_code == 401

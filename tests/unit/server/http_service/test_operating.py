@@ -138,11 +138,16 @@ UNREAD: dict[str, Callable[[Running], Any]] = {
     "a session": lambda service: service.post("/v1/hospital/session", "ana"),
     "leaving": lambda service: service.post("/v1/hospital/logout", "ana"),
     "counts": lambda service: service.get("/metrics", "ana"),
+    "an answer of no kind": lambda service: service.get("/v1/hospital/answers/any", "ana"),
+    "a cookie without the header": lambda service: service.client.post("/v1/hospital/explain", json={"sql": COUNT}),
+    "a session of a session": lambda service: service.client.post("/v1/hospital/session", headers={"X-Obverse": "1"}),
 }
 
 
 @pytest.mark.parametrize("sent", UNREAD)
 def test_requests_that_never_come_to_the_desk_count_too(sent: str, service: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    if sent.endswith(("header", "of a session")):
+        assert service.post("/v1/hospital/session", "ana").status_code == 200  # which gives the client its cookie
     monkeypatch.setitem(service.desk._buckets, "hospital", Buckets(12, clock=lambda: 0.0))  # three at once
     statuses = [UNREAD[sent](service).status_code for _ in range(5)]
     assert statuses[3:] == [429, 429]

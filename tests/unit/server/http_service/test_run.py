@@ -371,6 +371,28 @@ def test_one_address_has_so_many_connections_at_once_and_a_proxy_as_many_as_it_h
         assert _heard(address).startswith(b"HTTP/1.1 200")
 
 
+def test_one_address_has_so_many_connections_that_shake_no_hands_over_tls(
+    home_of_the_run: None, tmp_path: Path, certified: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """uvicorn hears of a connection once its hands were shaken; until then it would have been counted by nobody."""
+    monkeypatch.setattr(connections, "OF_ADDRESS", 2)
+    monkeypatch.setattr(connections, "SPARE", 1)
+    trusting = ssl._create_unverified_context()
+    folder = write_project(tmp_path / "hospital", people=68)
+    with listening(folder, certificate=certified[0], key=certified[1]) as address, contextlib.ExitStack() as held:
+        silent = [held.enter_context(socket.create_connection(address, timeout=60)) for _ in range(3)]
+        with socket.create_connection(address, timeout=60) as sock, contextlib.suppress(ConnectionError):
+            assert sock.recv(1) == b"", "it is closed, not heard"
+        silent[0].close()
+        deadline, said = time.monotonic() + 60, b""
+        while not said and time.monotonic() < deadline:  # until the server has seen that it was closed
+            plain = held.enter_context(socket.create_connection(address, timeout=60))
+            with contextlib.suppress(OSError), trusting.wrap_socket(plain) as sock:
+                sock.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                said = sock.recv(4096)
+        assert said.startswith(b"HTTP/1.1 200")
+
+
 def test_connections_are_counted_by_address_unless_it_is_a_proxys() -> None:
     counted = [_counted(*told) for told in (("10.0.0.5", ""), ("10.0.0.5", "10.0.0.0/28"), ("10.0.0.99", "10.0.0.0/28"))]
     assert counted == ["10.0.0.5", "", "10.0.0.99"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from obverse.local.accept import Submitted
+from obverse.plan.answer import Answer
 from obverse.server import inbox, login
 from obverse.server.cage import zygote
 from obverse.server.refusals import TooMany
@@ -106,3 +108,23 @@ def test_a_fork_that_fails_ends_no_other_question(monkeypatch: pytest.MonkeyPatc
         assert zygote._order(control, None, {})
         assert ours.recv(1) == b"", "the server sees that there is no child"
         assert len(os.listdir("/proc/self/fd")) <= before
+
+
+def test_a_stored_answer_is_read_beside_the_loop_that_serves_others(
+    service: Running, someone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A million cells take seconds to read: in the loop nobody else would hear a word meanwhile."""
+    place = service.ask(who=someone).headers["location"]
+    read_by: list[threading.Thread] = []
+    read = Answer.from_bytes
+
+    def watched(*told: Any) -> Answer:
+        read_by.append(threading.current_thread())
+        return read(*told)
+
+    monkeypatch.setattr(Answer, "from_bytes", watched)
+    assert service.client.portal is not None
+    loop = service.client.portal.call(threading.current_thread)
+    assert service.get(place, someone).status_code == 200
+    assert len(read_by) == 1
+    assert read_by[0] is not loop

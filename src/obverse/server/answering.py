@@ -1,0 +1,59 @@
+"""What is done for one question in a thread: debited, run in a cage, held until its tick, stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from obverse.core.errors import ObverseError
+from obverse.plan.allocate import CostedPlan
+from obverse.plan.answer import Answer
+from obverse.plan.finish import Finished
+from obverse.server.cage.cage import Killed
+from obverse.server.host import Clerk, Host
+from obverse.server.refusals import only_for_the_operator
+from obverse.server.ticks import Departure
+from obverse.session.ask import Release
+from obverse.session.prepared import Prepared
+from obverse.session.session import Session
+
+if TYPE_CHECKING:
+    from obverse.server.desk import Caller, Wanted
+
+
+def answered(caller: Caller, wanted: Wanted, prepared: Prepared, limit: float, departure: Departure, host: Host) -> Answer:
+    """Debit, run in the cage, wait for the tick, store. Nothing is written between the debit and the tick, for it
+    could be seen. That a question was killed is written down against its analyst."""
+    clerk, read, killed = host.clerk(), [], []
+    cage = clerk.cage
+    with only_for_the_operator():
+        taken = [cage.taken()]  # its engine is there: what could fail before any row is read has failed for free
+
+    def release(costed: CostedPlan, sql: str) -> Finished:
+        read.append(True)
+        try:
+            return cage.release(costed, sql, limit, taken.pop() if taken else None)
+        except Killed:
+            killed.append(True)
+            raise
+
+    try:
+        with only_for_the_operator():
+            session = session_of(clerk, caller, wanted.purpose, release, departure.wait)
+            return session.answer(prepared, wanted.key)
+    except ObverseError:
+        if read:  # whatever failed, it may have taken as long as the rows say
+            departure.wait()
+        if killed:
+            clerk.note_killed(caller.name)
+        raise
+    finally:
+        for child in taken:  # the answer was stored, or refused
+            cage.give_back(child)
+        departure.settle()
+
+
+def session_of(
+    clerk: Clerk, caller: Caller, purpose: str, release: Release, leaves: Callable[[], None] = lambda: None
+) -> Session:
+    return clerk.session(caller.name if caller.role == "analyst" else "", purpose, release, leaves)
