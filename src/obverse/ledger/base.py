@@ -20,7 +20,7 @@ from obverse.ledger.book import Book, Debit
 from obverse.ledger.chain import Draft, damaged
 from obverse.ledger.rights import Act, Rights
 
-Decide = Callable[[Book], "Draft | Debit | None"]
+Decide = Callable[[Book], "Draft | tuple[Draft, ...] | Debit | None"]
 
 
 def now() -> str:
@@ -35,7 +35,10 @@ class ChainLedger(ABC):
 
     @abstractmethod
     def _append(self, step: str, decide: Decide) -> tuple[Entry | None, Debit | None]:
-        """In one atomic, durable step: bring the Book up to date, decide, seal and append what was drafted."""
+        """In one atomic, durable step: bring the Book up to date, decide, seal and append what was drafted.
+
+        Several drafts are all written, or none; the last one's entry is given.
+        """
 
     @abstractmethod
     def _answer(self, number: int) -> bytes | None:
@@ -162,8 +165,8 @@ class ChainLedger(ABC):
         """Who may reach a service over this data, at this moment."""
         return dict(self._seen().accounts)
 
-    def change_account(self, decide: Callable[[Book], Draft | None]) -> None:
-        """Append an act of obverse.ledger.accounts."""
+    def change_account(self, decide: Callable[[Book], Draft | tuple[Draft, ...] | None]) -> None:
+        """Append an act of obverse.ledger.accounts, or several at once."""
         self._append("account", decide)
 
     def service_secret(self) -> bytes:
