@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from obverse.catalog.columns import fitted
-from obverse.catalog.model import Catalog, Table
+from obverse.catalog.model import Catalog, Column, Table
 from obverse.catalog.shape import suggestion
+from obverse.core.bounds import Categories, Interval, Unbounded
 from obverse.core.errors import Refused
 from obverse.core.types import Type
+from obverse.plan.expressions import from_number
 
 
 def correctable(catalog: Catalog, name: str) -> Table:
@@ -41,6 +43,41 @@ def values_of(table: Table, told: Mapping[str, Any]) -> dict[str, Any]:
             raise Refused("unknown_column", f"table {table.name} has no column {name!r}.", fix=suggestion(name, table.columns))
         found[name] = typed(table, name, value)
     return found
+
+
+def declared_values(table: Table, told: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, for values that are put right: each counts as it is told, or is refused."""
+    found = values_of(table, told)
+    for name, value in found.items():
+        column = table.columns[name]
+        if value is not None and not _counts(column, fitted(column.type, value)):
+            raise _not_declared(table.name, column)
+    return found
+
+
+def _counts(column: Column, value: Any) -> bool:
+    """Whether answers read a value as it is; compared as engines do, with the bounds in the column's type."""
+    match column.bounds:
+        case Interval(lo, hi):
+            low, high = (from_number(end, column.type) for end in (lo, hi))
+            return bool(low <= value <= high)
+        case Categories(values):
+            return value in values
+        case Unbounded():
+            return True
+
+
+def _not_declared(table: str, column: Column) -> Refused:
+    name = column.name
+    if isinstance(column.bounds, Interval):
+        low, high = (from_number(end, column.type) for end in (column.bounds.lo, column.bounds.hi))
+        message = f"{table}.{name} is declared within [{low}, {high}], and this value is outside."
+        why = "it would count as the nearest bound, not as it is told."
+    else:
+        message = f"{table}.{name} has a declared list of values, and this is none of them."
+        why = f"it would be read as missing, and the row be in no answer over {name}."
+    fix = f"Check the value. If it is right, declare {name} wider in obverse.toml, as wide as it can ever be, then do this."
+    return Refused("value_not_declared", message, why=why, fix=fix)
 
 
 def typed(table: Table, name: str, value: Any) -> Any:

@@ -26,7 +26,7 @@ from obverse.ledger.home import Home
 from obverse.ledger.opened import Opened
 from obverse.ledger.register import publish
 from obverse.plan.relations import own_type
-from obverse.session.corrections import correctable, keys, values_of
+from obverse.session.corrections import correctable, declared_values, keys, values_of
 from obverse.session.opening import load_project, open_ledger, sources_of
 from obverse.session.purse import no_private_table
 from obverse.session.standing import content_of
@@ -120,7 +120,7 @@ def correct(
     unit = person_of(keeper.catalog, person)
     said = reason_for(reason, unit)
     declared = correctable(keeper.catalog, table)
-    told = {"table": table, "set": values_of(declared, values), "where": values_of(declared, where or {})}
+    told = {"table": table, "set": declared_values(declared, values), "where": values_of(declared, where or {})}
     for name in sorted(set(values) & keys(keeper.catalog, table)):
         raise Refused(
             "correct_at_source",
