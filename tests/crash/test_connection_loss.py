@@ -11,6 +11,7 @@ import pytest
 from obverse.core.errors import BudgetExceeded, LedgerError
 from obverse.core.ledger import Receipt, Stored
 from obverse.ledger import postgres, postgres_server
+from obverse.session.accounts import issue_in, rotate_in
 from tests.crash.wire import Wire
 from tests.servers import needed
 
@@ -67,6 +68,24 @@ def test_a_question_survives_a_cut_at_every_request_and_is_charged_once(wired, h
         assert project.reserve(opened, name, TENTH) == Stored(b"answer to " + name.encode(), receipt)
         assert charges(past)[name] == [receipt.id]
     assert opened.ledger.spent().amount == TENTH * (1 + requests)
+
+
+@pytest.mark.parametrize("how", ["before", "after", "late"])
+def test_tokens_that_are_exchanged_survive_a_cut_at_every_request(wired, how):
+    wire, project, past = wired
+    _, opened = project.open()
+    for _ in range(2):
+        issue_in(opened.ledger, "rita", "reviewer", 1, "curator")
+    wire.mend()
+    rotate_in(opened.ledger, "rita", 1, "curator")
+    for at in range(len(wire.requests)):
+        issue_in(opened.ledger, "rita", "reviewer", 1, "curator")
+        wire.cut(at, how)
+        fresh = rotate_in(opened.ledger, "rita", 1, "curator")
+        wire.mend()
+        assert set(opened.ledger.accounts()["rita"].tokens) == {fresh.id}
+    assert opened.ledger.verify() == opened.ledger.head()
+    assert charges(past) == {}
 
 
 @pytest.mark.parametrize("how", ["before", "after"])

@@ -147,16 +147,17 @@ def lift(right: str, reason: str, later: bool, as_json: bool, project: Path) -> 
 @with_json
 @with_project
 def listed(as_json: bool, project: Path) -> None:
-    """Every act on the record, by keyed hash."""
-    from obverse.ledger.rights import acts_of
+    """Every act, by keyed hash; one that a crash kept off the record is in force, and can be lifted."""
     from obverse.session.curator import opened_ledger
+    from obverse.session.rights import Keeper
+    from obverse.session.rights_list import acts_told
 
-    with opened_ledger(project) as (_, _, opened):
-        acts = acts_of(opened.ledger.entries(), opened.ledger.rights())
+    with opened_ledger(project) as held:
+        acts = acts_told(Keeper(*held))
     if as_json:
         print_json({"version": 1, "acts": acts})
         return
-    rows = [[str(a["record"]), a["time"], a["act"], a["person"][:16], a["state"], a["right"], a["reason"]] for a in acts]
+    rows = [[str(a["record"] or ""), a["time"], a["act"], a["person"][:16], a["state"], a["right"], a["reason"]] for a in acts]
     print_table([Heading(name) for name in ("record", "time", "act", "person", "state", "id", "reason")], rows)
 
 

@@ -38,6 +38,13 @@ def token_revoked(book: Book, name: str, id: str, by: str) -> Draft:
     return _draft("revoke", name, by, id=id)
 
 
+def rotated(book: Book, name: str, token: Token, by: str) -> tuple[Draft, ...]:
+    """A token in place of all others, written at once: a crash leaves all of them, or the new one alone."""
+    known = _known(book, name)
+    old = (token_revoked(book, name, id, by) for id in known.tokens)
+    return (token_added(book, name, known.role, token, by), *old)
+
+
 def suspended(book: Book, name: str, reason: str, by: str) -> Draft:
     if not reason.strip():
         raise Refused("no_reason", f"why is {name} suspended?", fix='Say it: --reason "...".')

@@ -18,9 +18,9 @@ from obverse.core.loss import Loss
 from obverse.ledger import accounts, acts
 from obverse.ledger.book import Book, Debit
 from obverse.ledger.chain import Draft, damaged
-from obverse.ledger.rights import Act, Rights
+from obverse.ledger.rights import Act, Rights, drafts
 
-Decide = Callable[[Book], "Draft | Debit | None"]
+Decide = Callable[[Book], "Draft | tuple[Draft, ...] | Debit | None"]
 
 
 def now() -> str:
@@ -35,7 +35,10 @@ class ChainLedger(ABC):
 
     @abstractmethod
     def _append(self, step: str, decide: Decide) -> tuple[Entry | None, Debit | None]:
-        """In one atomic, durable step: bring the Book up to date, decide, seal and append what was drafted."""
+        """In one atomic, durable step: bring the Book up to date, decide, seal and append what was drafted.
+
+        Several drafts are all written, or none; the last one's entry is given.
+        """
 
     @abstractmethod
     def _answer(self, number: int) -> bytes | None:
@@ -140,9 +143,12 @@ class ChainLedger(ABC):
             "catalog", lambda book: None if book.catalog == fingerprint else Draft("catalog", {"fingerprint": fingerprint})
         )
 
-    def record_version(self, version: str, through: int | None = None) -> None:
-        """Note that the curator published a new version of the data, and through which partition where it has any."""
-        self._append("version", lambda book: acts.version(book, version, through))
+    def record_version(self, version: str, through: int | None = None, rights: Sequence[Act] = ()) -> None:
+        """Note that the curator published a new version of the data, and through which partition where it has any.
+
+        Acts on rights that it begins with are written with it, in one step.
+        """
+        self._append("version", lambda book: (*drafts(book, rights), acts.version(book, version, through)))
 
     def record_custody(self, table: str, columns: Sequence[str], what: str, reason: str) -> None:
         """Note, durably, that the curator is about to read rows themselves."""
@@ -150,7 +156,7 @@ class ChainLedger(ABC):
 
     def record_right(self, act: Act) -> int:
         """Append an act on somebody's rights; gives its record's number."""
-        entry, _ = self._append("rights", act.draft)
+        entry, _ = self._append("rights", lambda book: drafts(book, (act,)))
         invariant(entry is not None, "an act is always written")
         return 0 if entry is None else entry.number
 
@@ -162,8 +168,8 @@ class ChainLedger(ABC):
         """Who may reach a service over this data, at this moment."""
         return dict(self._seen().accounts)
 
-    def change_account(self, decide: Callable[[Book], Draft | None]) -> None:
-        """Append an act of obverse.ledger.accounts."""
+    def change_account(self, decide: Callable[[Book], Draft | tuple[Draft, ...] | None]) -> None:
+        """Append an act of obverse.ledger.accounts, or several at once."""
         self._append("account", decide)
 
     def service_secret(self) -> bytes:

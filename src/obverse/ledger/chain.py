@@ -39,6 +39,14 @@ def seal(previous: bytes, number: int, draft: Draft, time: str) -> Record:
     return Record(number, body, hashlib.sha256(previous + body).digest())
 
 
+def sealed_all(previous: bytes, count: int, drafts: Iterable[Draft], time: str) -> list[Record]:
+    """Several records that follow each other, after `count` others."""
+    records: list[Record] = []
+    for number, draft in enumerate(drafts, start=count + 1):
+        records.append(seal(records[-1].hash if records else previous, number, draft, time))
+    return records
+
+
 def opened(records: Iterable[tuple[Any, Any, Any]], count: int, head: bytes, place: str) -> Iterator[Entry]:
     """The records after `count`, each checked against the chain before it is believed."""
     for number, body, sealed in records:

@@ -38,7 +38,8 @@ class MemoryLedger(ChainLedger):
             drafted = decide(self._held)
             if drafted is None or isinstance(drafted, Debit):
                 return None, drafted
-            return self._write(drafted), None
+            drafts = drafted if isinstance(drafted, tuple) else (drafted,)
+            return [self._write(draft) for draft in drafts][-1], None
 
     def _write(self, draft: Draft) -> Entry:
         record = seal(self._held.head, self._held.count + 1, draft, self._clock())

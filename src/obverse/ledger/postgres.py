@@ -29,7 +29,7 @@ class PostgresRows:
         self._statements = statements
         self._ledger_id = ledger_id
         self.stated = stated
-        self.sent: Record | None = None
+        self.sent: Record | None = None  # the last one, whose seal holds those before it
         self._read: list[tuple[Any, Any, Any]] = []
         self._read_from = 0
 

@@ -17,7 +17,7 @@ from obverse.ledger.datasets import IN_POSTGRES, Dataset, Datasets
 from obverse.ledger.home import Home, unknown_ledger
 from obverse.ledger.opened import Claimed, Opened, conflict, counted_elsewhere, other_units, same_terms
 from obverse.ledger.registry import Registry
-from obverse.ledger.rights import forget
+from obverse.ledger.rights import Act, forget
 from obverse.ledger.shared import known_there, open_shared
 from obverse.ledger.sources import FileSource, Identified, ServerSource, Source, around, inode_now, rows_of
 from obverse.ledger.sqlite import SqliteLedger
@@ -56,14 +56,19 @@ def open_dataset(
     return Opened(dataset, ledger, shared=dataset.ledger != claimed.path, registered=home)
 
 
-def publish(home: Home, opened: Opened, sources: Sequence[Source], through: int | None = None) -> str:
-    """Register a new version of the data under a random id, by the curator's act; sources may be added so."""
+def publish(
+    home: Home, opened: Opened, sources: Sequence[Source], through: int | None = None, acts: Sequence[Act] = ()
+) -> str:
+    """Register a new version of the data under a random id, by the curator's act; sources may be added so.
+
+    Acts on rights are on the record with the version that brings them into force, or not at all.
+    """
     version = secrets.token_hex(16)
     places = {place: home.identified(sources, place.seal) for place in (opened.registered, home)}
     for place, identified in places.items():
         with place.shared() as datasets:
             _one_dataset(datasets, opened.dataset.id, identified)
-    opened.ledger.record_version(version, through)
+    opened.ledger.record_version(version, through, acts)
     rights = opened.ledger.rights()
     for place, identified in places.items():
         with place.exclusive() as datasets:

@@ -65,11 +65,26 @@ class Act:
     right: str = ""
     seal: str = ""
 
-    def draft(self, book: Book) -> Draft:
-        if self.act == "lift" and self.right not in book.rights.standing:
-            raise no_such_right()
+    def draft(self) -> Draft:
         fields = {"act": self.act, "person": self.person, "tables": list(self.tables), "reason": self.reason, "by": self.by}
         return Draft("rights", {**fields, "right": self.right, "seal": self.seal})
+
+
+def drafts(book: Book, acts: Sequence[Act]) -> tuple[Draft, ...]:
+    """Acts that are written at once, each checked as if those before it were written."""
+    standing, lifted = set(book.rights.standing), set(book.rights.lifted)
+    for act in acts:
+        if act.act == "lift":
+            if act.right not in standing:
+                raise no_such_right()
+            standing.remove(act.right)
+            lifted.add(act.right)
+        elif act.act in STANDING:
+            if act.right in standing | lifted:
+                message = "the act was recorded or lifted by somebody else meanwhile."
+                raise Refused("right_changed", message, fix="`obverse rights list` shows what stands; then do it anew.")
+            standing.add(act.right)
+    return tuple(act.draft() for act in acts)
 
 
 def sealed(content: str) -> str:
@@ -106,8 +121,18 @@ def in_force(rights: Rights, contents: Mapping[str, str]) -> list[str]:
                 why="the ledger has acts on people's rights whose content is missing from the place that keeps it",
                 fix="Bring it: `obverse rights keep FILE` where the ledger was, then `obverse rights restore FILE` here.",
             )
-    unknown = [right for right in contents if right not in rights.standing and right not in rights.lifted]
-    return [contents[right] for right in (*rights.in_force, *unknown) if right in contents]
+    return [contents[right] for right in (*rights.in_force, *unrecorded(rights, contents)) if right in contents]
+
+
+def unrecorded(rights: Rights, contents: Iterable[str]) -> list[str]:
+    """Acts that are kept and that no record knows: a crash came between, or the ledger is an older one. They are in force."""
+    return [right for right in contents if right not in rights.standing and right not in rights.lifted]
+
+
+def number_of(entries: Iterable[Entry], act: str, right: str) -> int:
+    """The record of an act that was just written."""
+    same = (entry for entry in entries if entry.kind == "rights" and entry.fields["right"] == right)
+    return max(entry.number for entry in same if entry.fields["act"] == act)
 
 
 def no_such_right() -> Refused:

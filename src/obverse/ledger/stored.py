@@ -7,7 +7,7 @@ here, so that every store keeps the same promises.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from obverse.ledger import acts
 from obverse.ledger.anchor import Anchor, Anchored, newest, rolled_back, state_of
 from obverse.ledger.base import ChainLedger, Decide
 from obverse.ledger.book import Book, Debit
-from obverse.ledger.chain import START, Draft, Record, damaged, entry_of, opened, seal
+from obverse.ledger.chain import START, Draft, Record, damaged, entry_of, opened, sealed_all
 from obverse.ledger.rows import Rows
 from obverse.ledger.verify import verify_store
 
@@ -116,20 +116,23 @@ class StoredLedger(ChainLedger):
                 drafted = decide(book)
                 if drafted is None or isinstance(drafted, Debit):
                     return None, drafted
-                record = seal(book.head, book.count + 1, drafted, self._clock())
+                drafts = drafted if isinstance(drafted, tuple) else (drafted,)
+                records = sealed_all(book.head, book.count, drafts, self._clock())
                 self._step(f"{step}: decided")
-                rows.insert(record, drafted)
+                for record, draft in zip(records, drafts, strict=True):
+                    rows.insert(record, draft)
                 self._step(f"{step}: written")
             self._step(f"{step}: committed")
-            return self._taken(book, record, step), None
+            return self._taken(book, records, step), None
 
-    def _taken(self, book: Book, record: Record, step: str) -> Entry:
-        """A record that is durable now: into the Book, and its head into the anchor, before anybody is told."""
-        entry = entry_of(record.number, record.body, record.hash, self.place)
-        book.apply(entry)
+    def _taken(self, book: Book, records: Sequence[Record], step: str) -> Entry:
+        """Records that are durable now: into the Book, and their heads into the anchor, before anybody is told."""
+        entries = [entry_of(record.number, record.body, record.hash, self.place) for record in records]
+        for entry in entries:
+            book.apply(entry)
         self._write_anchor(book)
         self._step(f"{step}: anchored")
-        return entry
+        return entries[-1]
 
     def _write_anchor(self, book: Book) -> None:
         """Anchor where the Book stands, with every head since the last anchor: others may have written in between."""

@@ -16,6 +16,7 @@ from obverse.core.errors import Refused
 from obverse.core.numbers import plain
 from obverse.local.beyond import pull, scheduled_share
 from obverse.local.decode import decode
+from obverse.local.detection import by_chance, corrected
 from obverse.local.discover import Discovery, discover
 from obverse.local.grid import Grid
 from obverse.local.interval import interval
@@ -153,7 +154,7 @@ def estimate(
     found = sampled(found, tally.n, max(among, tally.n))
     deviation = np.sqrt(found.variance)
     wide = quantile(level, len(named) if simultaneous else 1)
-    tests = corrected(np.array([NormalDist().cdf(-x) for x in found.value / np.maximum(deviation, 1e-300)]))
+    tests = corrected(by_chance(found))
     whole = named == spec.survey.options
     on_simplex = simplex(found.value) if whole else np.full(len(named), np.nan)
     lows, highs = interval(found, wide)
@@ -276,17 +277,6 @@ def quantile(level: float, tests: float) -> float:
 def worst_shift(spec: Spec, malice: float) -> float:
     """By how much of all reports a share of crafted ones can move any item, up or down, from what is true of their senders."""
     return malice * spec.protocol.leverage()
-
-
-def corrected(p_values: Doubles) -> Doubles:
-    """Holm's correction: of all items found, one is found in error with at most the chance that is told."""
-    import numpy as np
-
-    order = np.argsort(p_values)
-    stepped = np.maximum.accumulate(p_values[order] * np.arange(len(order), 0, -1))
-    found = np.empty_like(p_values)
-    found[order] = np.minimum(stepped, 1.0)
-    return found
 
 
 def simplex(shares: Doubles) -> Doubles:

@@ -41,6 +41,7 @@ class Part:
     kernel: GraphKernel
     share: Fraction
     noise: Noise
+    serves: str = ""  # the ladder whose reach it is, where it was asked for itself too
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,8 @@ def weigh_graph(
 
     Claim:   the release of all of them costs epsilon (pure), or the largest rho whose epsilon at delta is at most epsilon.
     Proof:   shares add up to one, and losses add up: each kernel's noise is scaled by its own norm to its share of epsilon, or
-             of rho. A ladder of bounded range e costs e, or e^2 / 8 of rho; of its share REACH_SHARE is for its reach.
+             of rho. A ladder of bounded range e costs e, or e^2 / 8 of rho; of its share REACH_SHARE is for its reach. A reach
+             that is asked for itself too is released once, with the larger of its two shares: to read it twice costs nothing.
     Assumes: the kernels' norms hold (their own proofs), where one is promised under its promise.
     """
     if accounting == "zcdp" and delta <= 0:
@@ -92,19 +94,33 @@ def weigh_graph(
     delta = delta if accounting == "zcdp" else Fraction(0)
     price = zcdp.rho_for(epsilon, delta) if accounting == "zcdp" else epsilon
     loss: Loss = ZcdpLoss(price) if accounting == "zcdp" else PureLoss(price)
-    total = sum(weights.values(), Fraction(0))
-    invariant(total > 0 and min(weights.values()) > 0, "every part has a share")
+    invariant(min(weights.values()) > 0, "every part has a share")
+    measured, serves = _measured(facts, weights)
+    total = sum(measured.values(), Fraction(0))
     parts: list[Part] = []
-    for kernel, weight in weights.items():
+    for kernel, weight in measured.items():
         share = weight / total
-        if kernel.norms(facts) is None:
-            reach, rest = REACHES[kernel.name], share * (1 - REACH_SHARE)
-            parts.append(Part(kernel, rest, noise_of(kernel, facts, rest * price, accounting)))
-            kernel, share = reach, share * REACH_SHARE
-        parts.append(Part(kernel, share, noise_of(kernel, facts, share * price, accounting)))
+        parts.append(Part(kernel, share, noise_of(kernel, facts, share * price, accounting), serves.get(kernel, "")))
     plan = GraphPlan(facts, tuple(parts), loss, epsilon, delta, accounting)
     verify_graph(plan)
     return plan
+
+
+def _measured(
+    facts: GraphFacts, weights: Mapping[GraphKernel, Fraction]
+) -> tuple[dict[GraphKernel, Fraction], dict[GraphKernel, str]]:
+    """Each kernel once, a ladder before its reach; and which ladder a reach serves that was asked for itself too."""
+    ladders = {REACHES[kernel.name]: kernel for kernel in weights if kernel.norms(facts) is None}
+    measured = dict[GraphKernel, Fraction]()
+    for kernel, weight in weights.items():
+        if kernel in ladders:
+            continue  # beside its ladder
+        measured[kernel] = weight
+        if kernel.norms(facts) is None:
+            reach = REACHES[kernel.name]
+            measured[kernel] = weight * (1 - REACH_SHARE)
+            measured[reach] = max(weight * REACH_SHARE, weights.get(reach, Fraction(0)))
+    return measured, {reach: kernel.text for reach, kernel in ladders.items() if reach in weights}
 
 
 def noise_of(kernel: GraphKernel, facts: GraphFacts, price: Fraction, accounting: Accounting) -> Noise:

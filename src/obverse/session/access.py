@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from obverse.core.types import Value
-from obverse.ledger.rights import STANDING, Act
+from obverse.ledger.rights import Act
 from obverse.session.custody import Rows, rows_of
 from obverse.session.opening import load_project, open_ledger
 from obverse.session.purse import no_private_table
 from obverse.session.rights import Keeper, person_of, reason_for
+from obverse.session.rights_list import acts_told
 
 NOTE = (
     "These are all rows that lead to this person, as they lie in their sources, with every column there. Answers that were "
@@ -81,16 +82,9 @@ def _told(keeper: Keeper, rows: Rows) -> dict[str, Any]:
 
 
 def _standing(keeper: Keeper, unit: Value) -> list[dict[str, Any]]:
-    rights = keeper.opened.ledger.rights()
-    person = keeper.hashed(unit)
-    found = []
-    for entry in keeper.opened.ledger.entries():
-        fields = entry.fields
-        if entry.kind == "rights" and fields["person"] == person and fields["act"] in STANDING:
-            if fields["right"] in rights.kept():
-                state = "in force" if fields["right"] in rights.in_force else "waits"
-                found.append({"act": fields["act"], "record": entry.number, "tables": fields["tables"], "state": state})
-    return found
+    person, changing = keeper.hashed(unit), ("in force", "waits", "not recorded")
+    acts = (one for one in acts_told(keeper) if one["person"] == person and one["state"] in changing)
+    return [{name: one[name] for name in ("act", "record", "tables", "state")} for one in acts]
 
 
 def plain(value: Any) -> Any:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
-from obverse.core.accounts import Account, Role, fresh_token, wire_salt
+from obverse.core.accounts import Account, Role, Token, fresh_token, wire_salt
 from obverse.core.errors import Refused
 from obverse.ledger import accounts as acts
 from obverse.ledger.base import ChainLedger
-from obverse.ledger.book import Book
-from obverse.ledger.chain import Draft
 from obverse.session.curator import opened_ledger
 
 DAYS = 90
@@ -42,12 +39,9 @@ def issue(project: Path, name: str, role: Role, days: int = DAYS, by: str = "cur
 
 
 def issue_in(ledger: ChainLedger, name: str, role: Role, days: int, by: str) -> Issued:
-    if not 1 <= days <= DAYS_MAX:
-        raise Refused("bad_parameter", f"a token lives from 1 to {DAYS_MAX} days.", fix="Write --days 90.")
-    expires = int(time.time()) + days * DAY_S
-    plain, token = fresh_token(expires, wire_salt(ledger.service_secret(), name))
+    plain, token = _fresh(ledger, name, days)
     ledger.change_account(lambda book: acts.token_added(book, name, role, token, by))
-    return Issued(name, role, plain, token.id, expires)
+    return Issued(name, role, plain, token.id, token.expires)
 
 
 def rotate(project: Path, name: str, days: int = DAYS, by: str = "curator") -> Issued:
@@ -60,15 +54,16 @@ def rotate_in(ledger: ChainLedger, name: str, days: int, by: str) -> Issued:
     known = ledger.accounts().get(name)
     if known is None:
         raise Refused("unknown_account", f"there is no account {name!r} here.", fix="`obverse account add` makes one.")
-    issued = issue_in(ledger, name, known.role, days, by)
-    for id in known.tokens:
-        ledger.change_account(partial(_revoked_again, name=name, id=id, by=by))
-    return issued
+    plain, token = _fresh(ledger, name, days)
+    ledger.change_account(lambda book: acts.rotated(book, name, token, by))
+    return Issued(name, known.role, plain, token.id, token.expires)
 
 
-def _revoked_again(book: Book, name: str, id: str, by: str) -> Draft | None:
-    """None where somebody else was faster."""
-    return acts.token_revoked(book, name, id, by) if id in book.accounts[name].tokens else None
+def _fresh(ledger: ChainLedger, name: str, days: int) -> tuple[str, Token]:
+    """A token to be shown once, and what is kept of it."""
+    if not 1 <= days <= DAYS_MAX:
+        raise Refused("bad_parameter", f"a token lives from 1 to {DAYS_MAX} days.", fix="Write --days 90.")
+    return fresh_token(int(time.time()) + days * DAY_S, wire_salt(ledger.service_secret(), name))
 
 
 def revoke(project: Path, name: str, id: str = "", by: str = "curator") -> None:

@@ -197,6 +197,8 @@ def limits_words(plan: GraphPlan) -> str:
         said.append(f"of each person at most {plan.facts.cap} connections count in edges and degrees, which needs no promise")
     if any(isinstance(one.noise, Ladder) for one in plan.parts):
         said.append("where one edge has no fixed reach, noise follows a ladder, which needs no promise")
+    for reach in (one for one in plan.parts if one.serves):
+        said.append(f"{reach.kernel.text} is measured and paid once, for itself and for the interval of {reach.serves}")
     if plan.facts.unit == "edge" and not said:
         said.append("one edge moves each statistic by a fixed amount, which needs no promise")
     return "; ".join(said) or "one person moves each statistic by a fixed amount, which needs no promise"
@@ -213,7 +215,7 @@ def plan_json(made: GraphRelease) -> dict[str, Any]:
             {
                 "name": one.kernel.text, "entries": one.kernel.entries(plan.facts), "share": float(one.share),
                 "mechanism": one.noise.name, "stddev": None if ladder else one.noise.stddev(), "half_width": width,  # type: ignore[union-attr]
-                "promised": one.kernel.promised(plan.facts),
+                "promised": one.kernel.promised(plan.facts), "serves": one.serves,
             }
         )  # fmt: skip
     return {

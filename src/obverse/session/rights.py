@@ -10,7 +10,7 @@ import json
 import re
 import secrets
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,7 +18,6 @@ from typing import Any
 
 from obverse.catalog.columns import fitted
 from obverse.catalog.model import Catalog, Table
-from obverse.catalog.shape import suggestion
 from obverse.core.errors import Refused
 from obverse.core.types import Type, Value
 from obverse.core.units import Neighbours
@@ -27,11 +26,13 @@ from obverse.ledger.home import Home
 from obverse.ledger.opened import Opened
 from obverse.ledger.register import publish
 from obverse.plan.relations import own_type
+from obverse.session.corrections import correctable, declared_values, keys, values_of
 from obverse.session.opening import load_project, open_ledger, sources_of
 from obverse.session.purse import no_private_table
 from obverse.session.standing import content_of
 
 PERSON_MAX = 1000
+UNRECORDED = "kept without a record, as after a crash; put on the record to be lifted"
 CANNOT_UNDO = (
     "What was published before stays published: answers and releases that counted this person carry noise that hides them, and "
     "cannot be called back. Budget spent about them stays spent. Reports of surveys are randomized and bear no name, so none "
@@ -52,10 +53,14 @@ class Keeper:
         """What the ledger knows a person by: nobody without the secret of the place can try out who it is."""
         return self.opened.registered.seal.of("person", f"{self.opened.dataset.id}\0{person}")
 
-    def contents(self) -> dict[str, dict[str, Any]]:
-        """What is kept of each right, by its id."""
+    def kept(self) -> dict[str, str]:
+        """What is kept of each right, by its id, as it lies there."""
         with self.opened.registered.shared() as datasets:
-            return {right: json.loads(text) for right, text in ledger_rights.held(datasets, self.opened.dataset.id).items()}
+            return ledger_rights.held(datasets, self.opened.dataset.id)
+
+    def contents(self) -> dict[str, dict[str, Any]]:
+        """The same, read."""
+        return {right: json.loads(text) for right, text in self.kept().items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +119,9 @@ def correct(
     """Values of somebody's rows are read as told, whatever the source says; `where` tells which of several rows."""
     unit = person_of(keeper.catalog, person)
     said = reason_for(reason, unit)
-    declared = _correctable(keeper.catalog, table)
-    told = {"table": table, "set": _values(declared, values), "where": _values(declared, where or {})}
-    for name in sorted(set(values) & _keys(keeper.catalog, table)):
+    declared = correctable(keeper.catalog, table)
+    told = {"table": table, "set": declared_values(declared, values), "where": values_of(declared, where or {})}
+    for name in sorted(set(values) & keys(keeper.catalog, table)):
         raise Refused(
             "correct_at_source",
             f"{name} says whose rows they are, and is put right where they lie.",
@@ -136,19 +141,41 @@ def correct(
 
 
 def lift(keeper: Keeper, right: str, reason: str, *, later: bool = False) -> Done:
-    """An act stands no more: consent was given again, or the source itself was changed. Its content is then forgotten."""
-    found = keeper.contents().get(right)
-    if found is None or right not in keeper.opened.ledger.rights().standing:
+    """An act stands no more: consent was given again, or the source itself was changed. Its content is then forgotten.
+
+    One that no record knows is put on the record in the same step.
+    """
+    content, rights = keeper.kept().get(right), keeper.opened.ledger.rights()
+    if content is None or right in rights.lifted:
         raise ledger_rights.no_such_right()
+    found = json.loads(content)
     unit = fitted(own_type(keeper.catalog), found["unit"])
     person, said = keeper.hashed(unit), reason_for(reason, unit)
-    number = keeper.opened.ledger.record_right(ledger_rights.Act("lift", person, (), said, keeper.by, right))
-    return Done("lift", person, right, number, None if later else begin_version(keeper), cannot_undo="")
+    acts = [ledger_rights.Act("lift", person, (), said, keeper.by, right)]
+    if right not in rights.standing:
+        if later:
+            why = "no version of the data began it, so it is in force as long as it is kept, and none can end it."
+            raise Refused("bad_parameter", "an act without a record is lifted at once.", why=why, fix="Do it without later.")
+        tables, seal = tables_of(keeper, found), ledger_rights.sealed(content)
+        acts.insert(0, ledger_rights.Act(found["act"], person, tables, UNRECORDED, keeper.by, right, seal))
+    return _written(keeper, acts, later, cannot_undo="")
 
 
-def begin_version(keeper: Keeper) -> str:
-    """A new version of the data, from which on all that stands is in force; what was lifted is forgotten."""
-    return publish(keeper.home, keeper.opened, sources_of(keeper.catalog))
+def tables_of(keeper: Keeper, content: Mapping[str, Any]) -> tuple[str, ...]:
+    """The tables that an act is about."""
+    if content["act"] == "correct":
+        return (content["table"],)
+    return tuple(table.name for table in keeper.catalog.tables.values() if table.unit is not None)
+
+
+def _written(keeper: Keeper, acts: Sequence[ledger_rights.Act], later: bool, **told: Any) -> Done:
+    """On the record, in one step with the data's version that they are in force from: what was lifted is forgotten then."""
+    ledger, act = keeper.opened.ledger, acts[-1]
+    if later:
+        return Done(act.act, act.person, act.right, ledger.record_right(act), None, **told)
+    version = publish(keeper.home, keeper.opened, sources_of(keeper.catalog), acts=acts)
+    number = ledger_rights.number_of(ledger.entries(), act.act, act.right)
+    return Done(act.act, act.person, act.right, number, version, **told)
 
 
 def person_of(catalog: Catalog, person: str | int) -> Value:
@@ -200,7 +227,7 @@ def _left_out(keeper: Keeper, act: str, person: str | int, reason: str, later: b
             why="an answer with one person less would tell that somebody was left out.",
             fix="Delete the rows in the source, lower `size`, then: obverse data publish.",
         )
-    tables = tuple(table.name for table in keeper.catalog.tables.values() if table.unit is not None)
+    tables = tables_of(keeper, {"act": act})
     procedure = tuple(_deletion(keeper.catalog.tables[name]) for name in tables) if act == "erase" else ()
     if procedure:
         procedure += ("then: obverse data publish; and once no copy can bring the rows back: obverse rights lift",)
@@ -211,7 +238,7 @@ def _standing(
     keeper: Keeper, act: str, unit: Value, tables: tuple[str, ...], reason: str, later: bool, procedure: tuple[str, ...],
     **told: Any,
 ) -> Done:  # fmt: skip
-    """The content first, then the record that seals it, then the version: cut short anywhere, nobody is brought back."""
+    """The content first, then at once the record that seals it and the version: cut short anywhere, nobody is brought back."""
     known, rights = keeper.contents(), keeper.opened.ledger.rights()
     if act != "correct":
         same = [right for right, one in known.items() if one["act"] != "correct" and one["unit"] == unit]
@@ -221,54 +248,8 @@ def _standing(
     with keeper.opened.registered.exclusive() as datasets:
         ledger_rights.put(datasets, keeper.opened.dataset.id, [(right, content)])
     sealed = ledger_rights.sealed(content)
-    number = keeper.opened.ledger.record_right(ledger_rights.Act(act, person, tables, reason, keeper.by, right, sealed))
-    return Done(act, person, right, number, None if later else begin_version(keeper), procedure)
-
-
-def _correctable(catalog: Catalog, name: str) -> Table:
-    table = catalog.tables.get(name)
-    if table is None:
-        raise Refused("unknown_table", f"no table {name!r} is declared.", fix=suggestion(name, catalog.tables))
-    if table.unit is None or table.unit.column is None or len(table.unit.steps) > 1:
-        raise Refused(
-            "correct_at_source",
-            f"rows of {name} do not name the person themselves, so they are put right where they lie.",
-            fix="Change them in the source, then: obverse data publish.",
-        )
-    return table
-
-
-def _keys(catalog: Catalog, table: str) -> set[str]:
-    """Columns that lead to a unit: to put one right would give rows to somebody else."""
-    paths = [one.unit for one in catalog.tables.values() if one.unit is not None]
-    own = {path.column for path in paths if path.table == table and path.column is not None}
-    return own | {key for path in paths for there, key in path.steps if there == table}
-
-
-def _values(table: Table, told: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of declared columns, of their types."""
-    found = {}
-    for name, value in told.items():
-        if name not in table.columns:
-            raise Refused("unknown_column", f"table {table.name} has no column {name!r}.", fix=suggestion(name, table.columns))
-        found[name] = typed(table, name, value)
-    return found
-
-
-def typed(table: Table, name: str, value: Any) -> Any:
-    """A value as JSON or the command line has it, in the column's type; None is NULL where that may be."""
-    column = table.columns[name]
-    if value is None and column.nullable:
-        return None
-    if isinstance(value, str) and column.type in (Type.INTEGER, Type.DOUBLE, Type.BOOLEAN):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            value = None
-    found = fitted(column.type, value)
-    if found is None:
-        raise Refused("bad_parameter", f"this is no value of {table.name}.{name}, which is {column.type.value}.")
-    return found if isinstance(found, (str, int, float)) else str(found)
+    recorded = ledger_rights.Act(act, person, tables, reason, keeper.by, right, sealed)
+    return _written(keeper, (recorded,), later, procedure=procedure)
 
 
 def _deletion(table: Table) -> str:

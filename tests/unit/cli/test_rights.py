@@ -101,6 +101,22 @@ def test_the_record_is_printed_and_tables_say_on_which_basis_they_are_held(proje
     assert "held on the basis of: consent; until 2031-01-31" in shown
 
 
+def test_an_act_that_no_record_knows_is_listed_and_lifted(project: Path) -> None:
+    with rights.kept(project) as keeper, keeper.opened.registered.exclusive() as datasets:
+        content = rights.content_of("correct", 4711, table="people", set={"age": 41}, where={})
+        rights.ledger_rights.put(datasets, keeper.opened.dataset.id, [("f" * 32, content)])
+    (act,) = json.loads(run(project, "list", "--json").stdout)["acts"]
+    assert (act["record"], act["act"], act["tables"], act["state"]) == (None, "correct", ["people"], "not recorded")
+    assert "not recorded" in run(project, "list").stdout
+    exported = json.loads(run(project, "export", "4711", "--reason", "access").stdout)
+    assert exported["standing"] == [{"act": "correct", "record": None, "tables": ["people"], "state": "not recorded"}]
+    assert run(project, "lift", "f" * 32, "--reason", "a crash", "--later").exit_code == 3
+    lifted = run(project, "lift", "f" * 32, "--reason", "a crash")
+    assert lifted.exit_code == 0, lifted.output
+    acts = json.loads(run(project, "list", "--json").stdout)["acts"]
+    assert [(one["act"], one["state"]) for one in acts] == [("export", "done"), ("correct", "lifted"), ("lift", "done")]
+
+
 def test_what_is_kept_of_rights_is_carried(project: Path) -> None:
     run(project, "suppress", "4711", "--reason", "objection")
     file = project / "kept.json"

@@ -11,7 +11,8 @@ import pytest
 
 from obverse.core.errors import Refused
 from obverse.local.choose import deviation
-from obverse.local.estimate import corrected, estimate, quantile, simplex, worst_shift
+from obverse.local.detection import corrected
+from obverse.local.estimate import estimate, quantile, simplex, worst_shift
 from obverse.local.foresee import foresee, people_needed
 from obverse.local.protocols import Direct, Hadamard, LocalHash, Unary
 from obverse.local.simulate import simulated

@@ -64,6 +64,31 @@ def test_less_noise_than_the_price_is_not_released(facts: GraphFacts, accounting
         verify_graph(replace(plan, epsilon=plan.epsilon * Fraction(99, 100)))
 
 
+@pytest.mark.parametrize("accounting", ["pure", "zcdp"])
+@pytest.mark.parametrize(("ladder", "reach"), [("triangles", "most_shared"), ("stars:2", "most_connected")])
+def test_a_reach_that_is_asked_for_itself_too_is_measured_once_and_paid_once(ladder: str, reach: str, accounting: Any) -> None:
+    for stats in ((ladder, reach), (reach, ladder)):
+        weights = {kernel_of(text, ()): Fraction(1) for text in stats}
+        plan = weigh_graph(EDGE, weights, Fraction(1), Fraction(1, 10**6), accounting)
+        assert [one.kernel.text for one in plan.parts] == [ladder, reach]
+        assert [one.share for one in plan.parts] == [Fraction(3, 7), Fraction(4, 7)]  # 3/4 and the larger of 1/4 and 1
+        assert [one.serves for one in plan.parts] == ["", ladder]
+        assert [len(one) for one in released_parts(STAR, plan, SeededRng(1))] == [1, 1]
+    alone = planned(EDGE, accounting, (ladder,))
+    assert [one.share for one in alone.parts] == [Fraction(3, 4), Fraction(1, 4)]
+    assert not any(one.serves for one in alone.parts)
+    small = {kernel_of(ladder, ()): Fraction(1), kernel_of(reach, ()): Fraction(1, 10)}
+    plan = weigh_graph(EDGE, small, Fraction(1), Fraction(1, 10**6), accounting)
+    assert [one.share for one in plan.parts] == [Fraction(3, 4), Fraction(1, 4)]  # never less than the ladder needs
+
+
+def test_under_a_promise_no_ladder_needs_a_reach_and_both_are_measured() -> None:
+    plan = planned(PROMISED, stats=("most_shared", "triangles"))
+    assert [(one.kernel.text, one.share, one.serves) for one in plan.parts] == [
+        ("most_shared", Fraction(1, 3), ""), ("triangles", Fraction(2, 3), ""),
+    ]  # fmt: skip
+
+
 class Foot(Identity):
     """A ladder without noise: its foot."""
 

@@ -442,6 +442,21 @@ def test_the_command_plans_for_nothing_publishes_and_checks(tmp_path: Path) -> N
     assert run("budget", "-p", where).exit_code == 0
 
 
+def test_a_ladder_and_its_reach_are_one_measurement_and_the_quote_and_the_claim_say_so(tmp_path: Path) -> None:
+    where, out = str(project(tmp_path / "p")), str(tmp_path / "r")
+    args = ["publish", "graph", "friends", "--stats", "triangles,most_shared", "-p", where]
+    plan = json.loads(run(*args, "--plan", "--json").stdout)
+    assert [(one["name"], one["serves"]) for one in plan["measured"]] == [("triangles", ""), ("most_shared", "triangles")]
+    once = "most_shared is measured and paid once, for itself and for the interval of triangles"
+    assert once in plan["rests_on"]
+    assert once in " ".join(run(*args, "--plan").stdout.split())
+    made = run(*args, "--out", out, "--json")
+    assert made.exit_code == 0, made.output
+    assert once in json.loads(made.stdout)["claim"]["limits"]
+    assert sorted(path.stem for path in Path(out, "measurements").glob("*.csv")) == ["01-triangles", "02-most-shared"]
+    assert run("publish", "check", out).stdout.count("Holds") == 7
+
+
 def test_the_command_prints_for_people(tmp_path: Path) -> None:
     where = str(project(tmp_path / "p"))
     planned = run(*ARGS, "-p", where, "--plan")

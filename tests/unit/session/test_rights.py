@@ -252,6 +252,41 @@ def test_a_correction_is_read_in_place_of_the_source(clinic: Clinic) -> None:
     assert [(one["act"], one["tables"], one["state"]) for one in held.standing] == [("correct", ["visits"], "in force")]
 
 
+def test_a_correction_to_a_value_that_could_not_count_is_refused_and_says_what_is_declared(files: Clinic) -> None:
+    said = []
+    for table, values in (
+        ("people", {"age": 121}), ("people", {"age": "-1"}), ("people", {"sex": "x"}), ("visits", {"cost": 1000.01}),
+    ):  # fmt: skip
+        with pytest.raises(Refused) as refused:
+            files.act(rights.correct, "ann", table, values, "wrong in the file", later=True)
+        assert refused.value.code == "value_not_declared"
+        assert "obverse.toml" in (refused.value.fix or "")
+        said.append(f"{refused.value.message} {refused.value.why}")
+    assert "people.age is declared within [0, 120]" in said[0]
+    assert "count as the nearest bound" in said[0]
+    assert "people.sex has a declared list of values" in said[2]
+    assert "in no answer over sex" in said[2]
+    with rights.kept(files.folder) as keeper:
+        assert keeper.contents() == {}
+    for values in ({"age": 0}, {"age": 120}, {"sex": "m"}, {"age": None}):
+        files.act(rights.correct, "ann", "people", values, "wrong in the file", later=True)
+    files.act(rights.correct, "ann", "visits", {"cost": 1}, "wrong bill", where={"cost": -7}, later=True)  # as it lies
+
+
+@pytest.mark.parametrize("kind", ["date", "timestamp"])
+def test_days_and_moments_are_held_to_their_bounds_too(tmp_path: Path, kind: str, code: Callable[..., str]) -> None:
+    (tmp_path / "t.csv").write_text("id,at\n1,2020-02-02\n")
+    (tmp_path / "obverse.toml").write_text(
+        '[project]\nname = "t"\n[budget]\nepsilon = 1\n[tables.t]\nsource = "t.csv"\nunit = "id"\n[tables.t.columns]\n'
+        f'id = {{ type = "integer" }}\nat = {{ type = "{kind}", bounds = ["2020-01-01", "2020-12-31"] }}\n'
+    )
+    clinic = Clinic(tmp_path, lambda table, gone: None)
+    for value in ("2019-12-31", "2021-01-01"):
+        assert code(clinic.act, rights.correct, 1, "t", {"at": value}, "wrong day") == "value_not_declared"
+    for value in ("2020-01-01", "2020-12-31"):
+        clinic.act(rights.correct, 1, "t", {"at": value}, "wrong day", later=True)
+
+
 @pytest.mark.parametrize("told", [{"values": {"cost": 99.5}}, {"values": {"visit": 7}, "where": {"cost": 20}}])
 def test_what_an_act_told_in_another_type_than_is_declared_now_never_counts_as_missing(
     files: Clinic, code: Callable[..., str], told: dict[str, Any]

@@ -30,8 +30,8 @@ function Desk({ api, told, again }) {
         <Trouble problem={lift.problem} />
         <Input label="Reason, for lifting an act" value={reason} onValue={setReason} />
         <Table caption="Acts on people's rights" head={["record", "when", "act", "person, as a keyed hash", "reason", "by", "state", ""]} numeric={[0]} empty="Nobody has asked for anything yet."
-          rows={told.acts.map((one) => [one.record, <time dateTime={one.time}>{one.time.replace("T", " ").replace("Z", "")}</time>, one.act, <code>{one.person.slice(0, 16)}…</code>, one.reason, one.by, one.state,
-            one.right && ["in force", "waits"].includes(one.state) ? <Busy class="small" busy={lift.busy} onClick={() => lift.run(one.right, reason)}>Lift<span class="unseen"> record {one.record}</span></Busy> : ""])} />
+          rows={told.acts.map((one) => [one.record ?? "none", one.time ? <time dateTime={one.time}>{one.time.replace("T", " ").replace("Z", "")}</time> : "", one.act, <code>{one.person.slice(0, 16)}…</code>, one.reason, one.by, one.state === "not recorded" ? "not recorded: a crash came between; it is in force" : one.state,
+            one.right && ["in force", "waits", "not recorded"].includes(one.state) ? <Busy class="small" busy={lift.busy} onClick={() => lift.run(one.right, reason)}>Lift<span class="unseen"> {one.record ? `record ${one.record}` : `the act ${one.right.slice(0, 8)}, which is not recorded`}</span></Busy> : ""])} />
       </Section>
       <Section title="Tables: basis, purposes, retention">
         <Table caption="Legal basis of each table" head={["table", "legal basis", "purposes", "kept until"]}

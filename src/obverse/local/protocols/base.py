@@ -48,6 +48,7 @@ class Estimated:
     grain: Doubles | float = 0.0  # half of what one report moves a value
     standing: Doubles | float = 0.0  # of the variance, what is of coins that a device keeps for all of its reports
     lean: Doubles | float = 0.0  # by how much more that is at all than at no share
+    coins: tuple[int, float] | None = None  # of support: how many reports, and the chance that one supports what nobody has
 
 
 class LocalProtocol(Protocol):
@@ -187,7 +188,7 @@ def supported(counts: Counts, n: int, p: Fraction, q: Fraction) -> Estimated:
     known = np.clip(value, 0.0, 1.0)
     tilt, scale = own * (1 - own) - other * (1 - other), n * (own - other) ** 2
     variance = (other * (1 - other) + known * tilt) / scale
-    return Estimated(value, variance, tilt=tilt / scale, grain=1 / (2 * n * (own - other)))
+    return Estimated(value, variance, tilt=tilt / scale, grain=1 / (2 * n * (own - other)), coins=(n, other))
 
 
 def sampled(found: Estimated, n: int, of: int) -> Estimated:

@@ -13,7 +13,6 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from obverse.ledger.rights import acts_of
 from obverse.server import errands
 from obverse.server.callers import GuardedRoute, caller_of
 from obverse.server.host import Clerk
@@ -22,6 +21,7 @@ from obverse.server.routes.shapes import Incoming, Scalar
 from obverse.server.service import service_of
 from obverse.session import processing, rights
 from obverse.session.purse import no_private_table
+from obverse.session.rights_list import acts_told
 
 T = TypeVar("T")
 ZIP, TEXT = "application/zip", "text/markdown; charset=utf-8"
@@ -73,7 +73,9 @@ class ActDone(BaseModel):
 
 
 class ActTold(BaseModel):
-    record: int
+    """`record` is null, and time, reason and by are empty, where a crash kept it off the record: it is in force."""
+
+    record: int | None
     time: str
     act: str
     person: str
@@ -81,7 +83,7 @@ class ActTold(BaseModel):
     reason: str
     by: str
     tables: list[str]
-    state: Literal["in force", "waits", "lifted", "done"]
+    state: Literal["in force", "waits", "lifted", "done", "not recorded"]
 
 
 class TableHeld(BaseModel):
@@ -108,11 +110,11 @@ FORMS: dict[int | str, dict[str, Any]] = {200: {"content": {"application/json": 
 
 @router.get("/rights", responses={200: {"model": RightsTold}}, response_class=Response)
 async def listed(request: Request, project: str) -> Response:
-    """Every act on the record by a keyed hash of the person, and what the law asks of each table."""
+    """Every act by a keyed hash of the person, and what the law asks of each table."""
 
     def told(clerk: Clerk) -> dict[str, Any]:
-        catalog, ledger = clerk.project.catalog, clerk.ledger
-        acts = acts_of(ledger.entries(), ledger.rights())
+        catalog = clerk.project.catalog
+        acts = [] if clerk.opened is None else acts_told(rights.Keeper(catalog, clerk.home, clerk.opened))
         return {"acts": acts, "tables": processing.tables_of(catalog), "apart": [list(group) for group in catalog.apart]}
 
     found = await _act(request, told)

@@ -11,6 +11,7 @@ import pytest
 
 import obverse.server
 from obverse.server.errands import MODULE
+from obverse.session import rights
 from tests.http_services import Running, running, write_project
 
 SUM = "SELECT COUNT(*) AS n FROM people"
@@ -47,6 +48,16 @@ def test_a_suppressed_person_is_in_no_later_answer_of_a_service(desk: Running) -
     assert [(act["act"], act["state"], act["by"]) for act in listed["acts"]] == [
         ("suppress", "lifted", "cora"), ("erase", "in force", "cora"), ("lift", "done", "cora"),
     ]  # fmt: skip
+
+
+def test_an_act_that_no_record_knows_is_told_and_lifted(desk: Running) -> None:
+    with rights.kept(desk.folder) as keeper, keeper.opened.registered.exclusive() as datasets:
+        content = rights.content_of("suppress", 19)
+        rights.ledger_rights.put(datasets, keeper.opened.dataset.id, [("f" * 32, content)])
+    act = desk.get("/v1/hospital/rights", "cora").json()["acts"][-1]
+    assert (act["record"], act["act"], act["state"], act["by"]) == (None, "suppress", "not recorded", "")
+    assert desk.post("/v1/hospital/rights/lift", "cora", {"right": act["right"], "reason": "a crash"}).status_code == 200
+    assert "not recorded" not in desk.get("/v1/hospital/rights", "cora").text
 
 
 def test_a_correction_is_read_by_the_next_question(desk: Running) -> None:
