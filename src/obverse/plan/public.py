@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from obverse.catalog.model import Catalog
+from obverse.core.engine import PublicRows
+from obverse.core.errors import Refused
 from obverse.plan import print as printing
 from obverse.plan.dialects import DIALECTS
 from obverse.plan.dialects.base import Dialect
@@ -13,7 +15,7 @@ from obverse.plan.functions import BY_NAME
 from obverse.plan.question import PublicQuestion
 from obverse.plan.sources import Sources
 
-ROWS_MAX = 100_000
+ROWS_MAX, VALUES_MAX = 100_000, 500_000  # of one answer
 
 
 def emit_public(question: PublicQuestion, catalog: Catalog, dialect: str) -> str:
@@ -35,8 +37,26 @@ def emit_public(question: PublicQuestion, catalog: Catalog, dialect: str) -> str
         for o in question.order
     ]
     order += [f"c{i} ASC" for i in range(len(question.outputs))]  # the rest of the order is settled too
-    limit = ROWS_MAX if question.limit is None else min(question.limit, ROWS_MAX)
+    one_more = _most(question) + 1  # by which it is seen that there are too many
+    limit = one_more if question.limit is None else min(question.limit, one_more)
     return f"{sql} ORDER BY {', '.join(order)} LIMIT {limit} OFFSET {question.offset}"
+
+
+def whole(question: PublicQuestion, found: PublicRows) -> PublicRows:
+    """Refuse what would have to be cut: nobody could tell it from the whole."""
+    most = _most(question)
+    if len(found.rows) > most:
+        raise Refused(
+            "too_many_rows",
+            f"the answer has more than {most:,} rows.",
+            why=f"an answer has at most {ROWS_MAX:,} rows and {VALUES_MAX:,} values.",
+            fix=f"write LIMIT {most}, or ask for fewer columns or groups.",
+        )
+    return found
+
+
+def _most(question: PublicQuestion) -> int:
+    return min(ROWS_MAX, VALUES_MAX // max(1, len(question.outputs)))
 
 
 def _text(expr: Expr, columns: Mapping[str, str], d: Dialect) -> str:

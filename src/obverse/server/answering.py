@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 from typing import TYPE_CHECKING
 
-from obverse.core.errors import ObverseError
+from obverse.core.errors import ObverseError, Refused
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.answer import Answer
 from obverse.plan.finish import Finished
+from obverse.plan.nodes import Cells
+from obverse.plan.question import PublicQuestion
 from obverse.server.cage.cage import Killed
 from obverse.server.host import Clerk, Host
 from obverse.server.refusals import only_for_the_operator
@@ -19,6 +22,8 @@ from obverse.session.session import Session
 
 if TYPE_CHECKING:
     from obverse.server.desk import Caller, Wanted
+
+VALUES_MAX = 250_000  # of one answer; a value with its interval takes about 1 kB on its way
 
 
 def answered(caller: Caller, wanted: Wanted, prepared: Prepared, limit: float, departure: Departure, host: Host) -> Answer:
@@ -51,6 +56,37 @@ def answered(caller: Caller, wanted: Wanted, prepared: Prepared, limit: float, d
         for child in taken:  # the answer was stored, or refused
             cage.give_back(child)
         departure.settle()
+
+
+def freely_answered(caller: Caller, wanted: Wanted, prepared: Prepared, host: Host) -> Answer:
+    """From public tables alone. One that takes all of its time keeps others waiting, and counts like one that was killed."""
+    clerk, begun = host.clerk(), monotonic()
+    try:
+        return session_of(clerk, caller, wanted.purpose, clerk.cage.refuse_to_release).answer(prepared)
+    except Refused:
+        if monotonic() - begun >= host.catalog.serve.limit_s:
+            clerk.note_killed(caller.name)
+        raise
+
+
+def check_size(prepared: Prepared) -> None:
+    """Refuse what would take the memory of everybody; which discovered keys there are is not known beforehand."""
+    question = prepared.question
+    if isinstance(question, PublicQuestion):
+        return
+    keys = tuple(key for key in question.keys if key.domain is not None)
+    rows = Cells(keys, question.sets or (tuple(range(len(keys))),)).count
+    if question.limit is not None:
+        rows = min(rows, question.limit)
+    if prepared.planned is not None and prepared.planned.costed.series is not None:
+        rows = min(rows, prepared.planned.costed.series.first)
+    if rows * len(prepared.columns) > VALUES_MAX:
+        raise Refused(
+            "too_many_rows",
+            f"the answer would have {rows:,} rows.",
+            why=f"a service gives at most {VALUES_MAX:,} values at a time: rows times columns.",
+            fix="group by fewer keys, add WHERE or LIMIT, or have the curator publish a table.",
+        )
 
 
 def session_of(

@@ -18,7 +18,7 @@ from obverse.core.accounts import Account, Role
 from obverse.core.errors import ObverseError, Refused
 from obverse.core.loss import Composed
 from obverse.plan.answer import Answer, ColumnInfo, is_one_answer
-from obverse.server.answering import answered, session_of
+from obverse.server.answering import answered, check_size, freely_answered, session_of
 from obverse.server.buckets import Buckets
 from obverse.server.host import Clerk, Host
 from obverse.server.predict import limit_s, predicted_s
@@ -34,7 +34,7 @@ from obverse.sql.parameters import Parameters
 T = TypeVar("T")
 PLAIN = Wish()
 ASKING_MAX = 16  # questions of one account that run or wait at a time
-PLANNING_MAX = 2  # of one account at a time: some take seconds, and others need a thread to sign in by
+FREE_MAX = 2  # plans and public answers of one account at a time: some take seconds, and others need a thread to sign in by
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,16 +230,18 @@ class Desk:
             raise NotAllowed(account.role, what)
 
     async def _prepare(self, caller: Caller, wanted: Wanted) -> Prepared:
-        return await self._planning(
+        prepared = await self._planning(
             caller, wanted.purpose, lambda session: session.prepare(wanted.sql, wanted.wish, wanted.parameters)
         )
+        check_size(prepared)
+        return prepared
 
     async def _answer(self, caller: Caller, wanted: Wanted) -> Answer:
         came = time.monotonic()
         prepared = await self._prepare(caller, wanted)
         if prepared.planned is None:
-            async with self._slots[caller.project]:
-                return await self._with_session(caller, wanted.purpose, lambda session: session.answer(prepared))
+            async with self._turn(caller), self._slots[caller.project]:  # it is free, so nobody has all slots with it
+                return await self._work(caller.project, partial(freely_answered, caller, wanted, prepared))
         host = self._hosts[caller.project]
         predicted = predicted_s(prepared.planned, host.catalog)
         first, limit = first_tick(predicted), limit_s(predicted, host.catalog)
@@ -253,10 +255,12 @@ class Desk:
                 await asyncio.sleep(departure.rest_s())
 
     async def _planning(self, caller: Caller, purpose: str, action: Callable[[Session], T]) -> T:
-        """So many at a time of one account; its others wait, and nobody else does."""
-        turn = self._turns.setdefault(caller, asyncio.Semaphore(PLANNING_MAX))
-        async with turn:
+        async with self._turn(caller):
             return await self._with_session(caller, purpose, action)
+
+    def _turn(self, caller: Caller) -> asyncio.Semaphore:
+        """What is free is done so many times at once for one account; its others wait, and nobody else does."""
+        return self._turns.setdefault(caller, asyncio.Semaphore(FREE_MAX))
 
     async def _with_session(self, caller: Caller, purpose: str, action: Callable[[Session], T]) -> T:
         return await self._work(

@@ -7,6 +7,7 @@ import contextlib
 import importlib
 import importlib.util
 import logging
+import resource
 import signal
 import socket
 import ssl
@@ -34,6 +35,7 @@ KEEP_ALIVE_S = 15
 CONNECTIONS_MAX = 1000
 PATIENCE_S = 60.0
 BACKLOG = 512
+FILES_MAX = 65_536
 WIRE = "obverse.server.pgwire"
 
 
@@ -142,9 +144,18 @@ def opened(projects: Sequence[Path], taken: Sequence[str] = ()) -> Iterator[list
 def run(projects: Sequence[Path], settings: Settings, started: Callable[[Started], None]) -> None:
     """Serve until SIGTERM or SIGINT."""
     checked(settings)
+    _all_files()
     logging.basicConfig(handlers=[Redacted(Log())], level=logging.WARNING, force=True)
     with opened(projects) as hosts:
         asyncio.run(_until_stopped(hosts, settings, started))
+
+
+def _all_files() -> None:
+    """As many files as the system lets us have: each connection is one, and what shells are given is few."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES_MAX if hard == resource.RLIM_INFINITY else min(hard, FILES_MAX)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 async def _until_stopped(hosts: Sequence[Host], settings: Settings, started: Callable[[Started], None]) -> None:

@@ -67,25 +67,34 @@ class Trial:
 
 
 class Trials:
-    """At most one runs on a server at a time; of each project the latest is remembered, in memory."""
+    """One runs on a server at a time, and others wait for it; of each project the latest is remembered, in memory."""
 
     def __init__(self) -> None:
         self._latest: dict[str, Trial] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._turn = asyncio.Lock()
 
     def latest(self, project: str) -> Trial | None:
         return self._latest.get(project)
 
     def start(self, app: ASGIApp, desk: Desk, project: str, wanted: Wanted) -> Trial:
-        if any(not trial.done for trial in self._latest.values()):
-            raise Refused("trial_running", "a trial is running on this server.", fix="wait until it is done.")
+        before = self._latest.get(project)
+        if before is not None and not before.done:
+            raise Refused("trial_running", "a trial of this project is running.", fix="wait until it is done.")
         trial = self._latest[project] = Trial(wanted)
-        self._task = asyncio.ensure_future(_run(app, desk, project, trial))
+        task = asyncio.ensure_future(self._in_turn(app, desk, project, trial))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         return trial
 
     async def stop(self, patience_s: float) -> None:
-        if self._task is not None:
-            await asyncio.wait([self._task], timeout=patience_s)
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=patience_s)
+
+    async def _in_turn(self, app: ASGIApp, desk: Desk, project: str, trial: Trial) -> None:
+        """Behind those of other projects, of which nothing is told."""
+        async with self._turn:
+            await _run(app, desk, project, trial)
 
 
 async def _run(app: ASGIApp, desk: Desk, project: str, trial: Trial) -> None:

@@ -27,7 +27,7 @@ from obverse.plan.answer import Answer, Price, Remaining
 from obverse.plan.finish import Finished
 from obverse.plan.overlay import NOTHING, Overlay
 from obverse.plan.partitions import together
-from obverse.plan.public import emit_public
+from obverse.plan.public import emit_public, whole
 from obverse.plan.question import PublicQuestion
 from obverse.session.ask import TIMEOUT_S, Asked, Debit, Door, Earlier, ask
 from obverse.session.asker import allowed_for, asker
@@ -246,7 +246,7 @@ class Session:
     def _public(self, prepared: Prepared) -> Answer:
         assert isinstance(prepared.question, PublicQuestion)
         sql = emit_public(prepared.question, self.catalog, self.engine.dialect)
-        found = self.engine.run_public(sql, timeout_s=TIMEOUT_S)
+        found = whole(prepared.question, self.engine.run_public(sql, timeout_s=TIMEOUT_S))
         bars = tuple((None,) * len(prepared.columns) for _ in found.rows)
         return Answer(prepared.columns, found.rows, bars, 1.0, PUBLIC, Price("0", "0", 0.0, False), self._nothing(), sql)
 

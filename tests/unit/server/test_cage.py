@@ -151,6 +151,18 @@ def test_memory_that_ends_counts_as_a_kill(bomb: str, project: Project, cage: Ca
         cage.release(asked.costed, BOMBS[bomb], 60.0)
 
 
+def test_a_child_takes_no_more_files_than_there_are() -> None:
+    program = """
+    import resource
+    from obverse.server.cage import locks
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, 300))
+    locks.memory(4000)
+    print(*resource.getrlimit(resource.RLIMIT_NOFILE))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["300", "300"]
+
+
 @contextmanager
 def peak() -> Iterator[list[int]]:
     """By how many bytes this process has grown inside the block, at its largest."""

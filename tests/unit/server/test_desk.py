@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import sys
 import time
@@ -13,8 +14,10 @@ from typing import Any, TypeVar
 import pytest
 
 from obverse.core.errors import BudgetExceeded, CatalogError, Failed, LedgerError, ObverseError, Refused
+from obverse.engines.failing import public_failure
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.finish import Finished
+from obverse.server import answering
 from obverse.server.cage.cage import Cage, Killed
 from obverse.server.desk import Caller, Desk, Wanted
 from obverse.server.host import Host
@@ -310,6 +313,39 @@ def test_who_meets_the_limit_three_times_is_stopped_until_the_curator_looks(
     assert code(lambda: service.ask(COUNT)) == "account_suspended"
     accounts.resume(service.folder, "ana", "looked at them")
     assert service.ask(COUNT).claim.epsilon
+
+
+def test_a_public_question_that_takes_all_of_its_time_counts_as_well_and_one_that_fails_soon_does_not(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is free, and keeps others waiting as long as a paid one."""
+
+    def failed(self: Cage, sql: str, *, timeout_s: float) -> Any:
+        raise public_failure()
+
+    def times(lasts: float) -> Iterator[float]:
+        for begun in itertools.count():
+            yield from (1000.0 * begun, 1000.0 * begun + lasts)
+
+    monkeypatch.setattr(Cage, "run_public", failed)
+    for lasts, expected in ((0.5, 5 * ["engine_failure"]), (999.0, 3 * ["engine_failure"] + 2 * ["account_suspended"])):
+        monkeypatch.setattr(answering, "monotonic", times(lasts).__next__)
+        assert [code(lambda: service.ask("SELECT COUNT(*) AS n FROM clinics")) for _ in range(5)] == expected
+    monkeypatch.undo()
+    accounts.resume(service.folder, "ana", "looked at them")
+
+
+def test_an_answer_of_too_many_values_is_refused_for_free(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answering, "VALUES_MAX", 6)
+    before = service.as_("ana", lambda desk, caller: desk.budget(caller)).lines[0].spent
+    for sql in (
+        "SELECT sex, age, COUNT(*) AS n FROM people GROUP BY sex, age", "SELECT DISTINCT sex, age FROM people",
+        "SELECT sex, COUNT(*) AS n, SUM(age) AS s, AVG(age) AS a FROM people GROUP BY sex",
+    ):  # fmt: skip
+        assert code(lambda sql=sql: service.ask(sql)) == "too_many_rows"
+    assert service.as_("ana", lambda desk, caller: desk.budget(caller)).lines[0].spent == before
+    assert len(service.ask("SELECT sex, age, COUNT(*) AS n FROM people GROUP BY sex, age ORDER BY n LIMIT 2").rows) == 2
+    assert len(service.ask("SELECT sex, COUNT(*) AS n FROM people GROUP BY sex").rows) == 2
 
 
 def test_an_engine_that_is_not_there_costs_nothing(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from obverse.core.errors import Failed, LedgerError, ObverseError
 from obverse.ledger.base import ChainLedger
 from obverse.plan.finish import Finished
 from obverse.server.cage.cage import Cage, Killed
-from obverse.server.desk import PLANNING_MAX, Caller, Desk, Wanted
+from obverse.server.desk import FREE_MAX, Caller, Desk, Wanted
 from obverse.server.host import Host
 from obverse.session import accounts
 from obverse.session.session import Session
@@ -122,7 +122,7 @@ def test_plans_of_one_account_wait_for_each_other_and_nobody_else_waits(host: Ho
             await asyncio.gather(*slowly)
 
     assert asyncio.run(many()) == "ben"
-    assert most == PLANNING_MAX
+    assert most == FREE_MAX
 
 
 def failing(host: Host) -> tuple[ObverseError, float]:

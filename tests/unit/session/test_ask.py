@@ -9,6 +9,7 @@ import pytest
 
 import obverse
 from obverse.core.errors import BudgetExceeded, Failed, InvariantBroken, LedgerError, Refused
+from obverse.plan import public
 from obverse.testing.identity import Identity
 from obverse.testing.spies import diff, spy_on, state
 
@@ -178,6 +179,21 @@ def test_a_public_question_is_exact_and_free(session: obverse.Session) -> None:
     assert log.events == ["run_public"]
     assert diff(before, session.ledger).empty
     assert (answer.price.epsilon, answer.claim.sentence[:6]) == ("0", "Exact:")
+
+
+def test_a_public_answer_is_whole_or_refused(session: obverse.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was cut could not be told from the whole."""
+    monkeypatch.setattr(public, "ROWS_MAX", 1)
+    with pytest.raises(Refused) as refused:
+        session.ask("SELECT room FROM rooms")
+    assert (refused.value.code, refused.value.fix[:8]) == ("too_many_rows", "write LI")
+    assert list(session.ask("SELECT room FROM rooms ORDER BY room LIMIT 1")) == [("a",)]
+    assert list(session.ask("SELECT COUNT(*) FROM rooms")) == [(2,)]
+    monkeypatch.setattr(public, "ROWS_MAX", 100)
+    monkeypatch.setattr(public, "VALUES_MAX", 3)
+    assert len(list(session.ask("SELECT room FROM rooms"))) == 2
+    with pytest.raises(Refused, match="more than 1 rows"):
+        session.ask("SELECT room, floor FROM rooms")
 
 
 def test_the_frozen_clock_is_sealed_into_the_record(session: obverse.Session) -> None:

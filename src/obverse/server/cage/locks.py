@@ -38,7 +38,8 @@ def of_a_child(parent: int) -> None:
 def memory(megabytes: int) -> None:
     most = megabytes << 20
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (FILES_MAX, FILES_MAX))
+    files = min(FILES_MAX, resource.getrlimit(resource.RLIMIT_NOFILE)[1])  # no more than there are
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
 
 def processor(seconds: float) -> None:

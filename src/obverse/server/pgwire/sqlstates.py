@@ -27,7 +27,7 @@ SQLSTATES: Mapping[str, str] = {
     "no_block": "25P01", "no_such_savepoint": "3B001", "columns_changed": "0A000",
     # limits
     "too_long": "54000", "too_complex": "54001", "too_many_parameters": "54000", "too_costly": "54000",
-    "too_large": "54000", "message_too_large": "54000",
+    "too_large": "54000", "message_too_large": "54000", "too_many_rows": "54000",
     "budget_exhausted": "53400", "price_over_budget": "53400", "loss_out_of_reach": "53400",
     "cancelled": "57014", "catalogue_too_slow": "57014", "engine_failure": "XX000", "not_found": "42704",
     "engine_unavailable": "57P03", "project_unavailable": "57P03", "project_changed": "40001",

@@ -46,7 +46,7 @@ class TrialTold(BaseModel):
 
 @router.post("/trials", status_code=202, responses={202: {"model": TrialTold}}, response_class=Response)
 async def start(request: Request, project: str, body: NewTrial) -> Response:
-    """Start a trial; it goes on by itself. One at a time on a server."""
+    """Start a trial; it goes on by itself. One at a time of a project."""
     service, caller = service_of(request), caller_of(request)
     await service.desk.act(caller, ("curator", "reviewer"), "try attacks", lambda clerk: None)
     wanted = Wanted(tuple(dict.fromkeys(body.attacks)), body.epsilon, body.samples, body.sql.strip())

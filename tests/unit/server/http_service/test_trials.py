@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from obverse.session import accounts
 from tests.http_services import Running
 
 AT = "/v1/hospital/trials"
@@ -53,6 +54,20 @@ def test_a_trial_goes_through_the_service_and_spends_nothing_real(service: Runni
     asked = [line for line in service.logged()[logged:] if line.get("account") == "mallory"]
     assert len(asked) == 41, "each question of the attacker was a request"
     assert b"scratch-" not in b"".join(service.lines[logged:]), "the names of scratch projects are told to nobody"
+
+
+def test_nobody_learns_of_another_project_s_trial(service: Running) -> None:
+    """Theirs waits for it, and is not refused."""
+    token = accounts.issue(service.folder.parent / "census", "nora", "reviewer").token
+    theirs = {"headers": {"Authorization": f"Bearer {token}"}}
+    assert service.post(AT, "rita", {"attacks": ["bypass"]}).status_code == 202
+    begun = service.post("/v1/census/trials", "", {}, **theirs)
+    assert (begun.status_code, begun.json()["done"]) == (202, False)
+    assert ended(service)["problem"] is None
+    ends = time.monotonic() + WAIT_S
+    while not (told := service.get("/v1/census/trials", "", **theirs).json())["done"] and time.monotonic() < ends:
+        time.sleep(0.1)
+    assert (told["done"], told["problem"]) == (True, None)
 
 
 def test_a_question_that_cannot_be_tried_is_a_problem_of_the_trial(service: Running) -> None:
