@@ -65,6 +65,8 @@ def project(host: Host) -> Iterator[Line]:
     yield Line("Accounts", ", ".join(roles) or "none: obverse account add NAME --role analyst", True if roles else None)
     for name in sorted(set(catalog.analysts) - set(accounts)):
         yield Line("Account", f"analyst {name} is declared and has no account", None)
+    for name in sorted(set(accounts) - set(clerk.accounts())):
+        yield Line("Account", f"analyst {name} is not declared here and cannot sign in", None)
     if catalog.serve.oidc is not None:
         yield _issuer(catalog.serve.oidc)
     for name, table in catalog.tables.items():

@@ -61,6 +61,12 @@ class Clerk:
     def ledger(self) -> ChainLedger:
         return self.nobody if self.opened is None else self.opened.ledger
 
+    def accounts(self) -> Mapping[str, Account]:
+        """Who may come here: of analysts those whom it declares, for other projects over the same data have the same ledger."""
+        declared = self.project.catalog.analysts
+        known = self.ledger.accounts().items()
+        return {name: account for name, account in known if account.role != "analyst" or name in declared}
+
     def session(
         self, analyst: str, purpose: str, release: Release, leaves: Callable[[], None] = lambda: None
     ) -> Session:
@@ -137,7 +143,7 @@ class Host:
         return self._threads
 
     def accounts(self) -> Mapping[str, Account]:
-        return self.clerk().ledger.accounts()
+        return self.clerk().accounts()
 
     def clerk(self) -> Clerk:
         """This thread's own; made anew when the project was loaded again."""

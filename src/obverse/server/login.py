@@ -99,7 +99,7 @@ def missing_header() -> Refused:
 
 def _checked(host: Host, name: str, password: str) -> tuple[Account, str] | None:
     ledger = host.clerk().ledger
-    account = ledger.accounts().get(name)
+    account = host.accounts().get(name)
     hashed = "" if account is None or account.password is None else ledger.note(account.password)
     if not _verified(hashed, password) or account is None:
         return None
@@ -118,7 +118,7 @@ def _signed_by(host: Host, cookie: str) -> tuple[Account, str] | None:
         project, name, epoch, token = _signer(ledger).loads(cookie, max_age=LASTS_S)
     except (BadData, ValueError, TypeError):
         return None
-    account = ledger.accounts().get(name)
+    account = host.accounts().get(name)
     return (account, token) if account is not None and (project, epoch) == (host.name, account.epoch) else None
 
 

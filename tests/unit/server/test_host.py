@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,17 @@ import pytest
 from obverse.core.errors import LedgerError, Refused
 from obverse.server import host as hosts
 from obverse.server.cage.cage import Cage
+from obverse.server.desk import Desk
 from obverse.server.host import Host
+from obverse.server.login import Logins
+from obverse.server.pgwire import login as wire
+from obverse.server.pgwire.startup import Start
+from obverse.server.refusals import NotSignedIn
+from obverse.session import accounts
 from tests import served
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a cage needs Linux")
+PASSWORD = "correct horse battery"
 
 
 @pytest.fixture
@@ -125,3 +133,34 @@ def test_a_file_that_was_written_in_the_same_moment_is_known_by_its_length_or_it
     os.utime(fresh, ns=(there.st_atime_ns, there.st_mtime_ns))
     fresh.rename(toml)
     assert host.clerk().project is not before
+
+
+def test_an_analyst_whom_the_project_does_not_declare_is_a_stranger(host: Host) -> None:
+    """As one of another project over the same data, which has the same ledger: by token, password, session and wire."""
+    tokens = {name: accounts.issue(host.path, name, role).token for name, role in (("ana", "analyst"), ("rita", "reviewer"))}
+    accounts.set_password(host.path, "ana", PASSWORD)
+
+    async def came_in(desk: Desk, cookies: list[str]) -> list[bool]:
+        logins = Logins(desk)
+        found = [await _let(desk.sign_in("hospital", tokens[name])) for name in ("rita", "ana")]
+        found.append(await _let(logins.with_password("hospital", "ana", PASSWORD)))
+        cookies.append(await logins.with_password("hospital", "ana", PASSWORD) if found[-1] else "")
+        found.append(await _let(logins.caller("hospital", cookies[0])))
+        return [*found, (await wire._known(desk, Start("ana", "hospital", {})))[2] is not None]
+
+    async def both() -> tuple[list[bool], list[bool]]:
+        desk, cookies = Desk([host]), list[str]()
+        before = await came_in(desk, cookies)
+        toml = host.path / "obverse.toml"
+        toml.write_text(toml.read_text().replace("[analysts.ana]", "[analysts.zoe]"))
+        return before, await came_in(desk, cookies)
+
+    assert asyncio.run(both()) == ([True] * 5, [True] + [False] * 4)
+
+
+async def _let(coming: Awaitable[object]) -> bool:
+    try:
+        await coming
+    except NotSignedIn:
+        return False
+    return True

@@ -56,7 +56,7 @@ async def _known(desk: Desk, start: Start) -> tuple[bytes, Sequence[Token], Call
     def found(host: Host) -> tuple[Account | None, Sequence[Token]]:
         ledger = host.clerk().ledger
         read.append(ledger.service_secret())
-        account = ledger.accounts().get(start.user)
+        account = host.accounts().get(start.user)
         live = () if account is None else account.live(desk.clock())
         numbers = [*(token.record for token in live), *[0] * (scram.CHECKED - len(live))]  # as many for a stranger
         return account, [token.with_keys(note) for token, note in zip(live, [ledger.note(number) for number in numbers])]

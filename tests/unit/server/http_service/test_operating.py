@@ -175,7 +175,7 @@ def test_an_analyst_whom_the_curator_struck_from_the_file_asks_no_more(service: 
     try:
         toml.write_text(text.replace(f"[analysts.{someone}]\n", ""))
         struck = service.ask(who=someone)
-        assert struck.status_code == 403
+        assert struck.status_code == 401
     finally:
         toml.write_text(text)
 
