@@ -104,6 +104,13 @@ def problem_of(error: ObverseError, request: str, *, asking: bool = False) -> Pr
     return Problem(status, error.code, error.message, error.charged, told["where"], error.why, error.fix, retry)
 
 
+def unfinished(error: Exception) -> bool:
+    """Whether it leaves nobody knowing how far a question came."""
+    if isinstance(error, LedgerError):
+        return error.charged
+    return isinstance(error, InvariantBroken) or not isinstance(error, ObverseError)
+
+
 def failure(request: str) -> Problem:
     """For a question of which nobody knows how far it came: one constant text, and it counts as charged."""
     return Problem(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from obverse.core.errors import Failed, LedgerError, Refused
+from obverse.core.errors import Failed, Refused
 from obverse.server.buckets import Buckets
 from obverse.server.desk import Caller, Desk, Wanted
 from obverse.server.notes import Notes, answered
@@ -17,13 +18,15 @@ from obverse.server.pgwire.inferred import parameter_types, sample
 from obverse.server.pgwire.qualified import plain_strings, unqualified
 from obverse.server.pgwire.replies import Field
 from obverse.server.pgwire.settings import DEFAULTS, REPORTED, assignment, setting_name
+from obverse.server.pgwire.sqlstates import defect
 from obverse.server.pgwire.statements import Kind, Statement, read
 from obverse.server.pgwire.values import TEXT
-from obverse.server.problems import failure
+from obverse.server.problems import failure, unfinished
 from obverse.server.refusals import Suspended
 from obverse.server.shadow.asking import Asking
 from obverse.server.shadow.shadow import Shadow
 
+log = logging.getLogger("obverse.pgwire")
 SHOWN_ALL = (Field("name", TEXT), Field("setting", TEXT), Field("description", TEXT))
 TEXT_DROP = 4_000  # characters of a text that count as one request
 PLAN = (Field("QUERY PLAN", TEXT),)
@@ -127,11 +130,12 @@ class Runner:
         with self.notes.of(self.caller.project, "/ask", self.caller) as trace:
             try:
                 answer = answered(trace, await self.desk.ask(self.caller, self._wanted(taken.text, values)))
-            except LedgerError as error:
-                if error.charged:  # one text for whatever fails after the debit
-                    said = failure(trace.id)
-                    raise Failed(said.code, said.detail, why=said.why, fix=said.fix, charged=True) from error
-                raise
+            except Exception as error:
+                if not unfinished(error):
+                    raise
+                log.error("a question was not finished: %s", defect(error))
+                said = failure(trace.id)  # one text for whatever fails after the debit, or may have
+                raise Failed(said.code, said.detail, why=said.why, fix=said.fix, charged=True) from error
         shape = intervals.shape(answer.columns, taken.ends, self.block.settings.intervals, taken.text)
         rows = shape.rows(answer)
         return Rows(shape.fields, rows, f"SELECT {len(rows)}", (replies.notice(told.after(answer)),))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import re
 import ssl
 import struct
 import threading
@@ -342,11 +343,16 @@ def test_a_defect_tells_nothing_of_itself(
 
         monkeypatch.setattr(wired.desk, "ask", broken)
         told = ana.error(COUNT)
-        assert (told["C"], told["R"], told["M"]) == ("XX000", "engine_failure", "the question failed.")
+        assert (told["C"], told["R"]) == ("XX000", "engine_failure")
+        assert re.fullmatch("the question could not be finished; request [0-9a-f]{16}.", told["M"])
         assert "eve" not in str(told)
-        assert "stays charged" in told["D"]
-    assert len(caplog.messages) == 3
-    assert all("eve" not in said and "defect: " in said for said in caplog.messages)
+        assert "the charge stays" in told["D"]
+    monkeypatch.setattr(wired.desk, "describe", broken)  # where nothing can have been charged, but nobody knows
+    ana.send(parse("SELECT COUNT(*) FROM people WHERE age = 3") + SYNC)
+    told = fields(next(body for kind, body in ana.until() if kind == b"E"))
+    assert (told["C"], told["R"], told["M"]) == ("XX000", "engine_failure", "the question failed.")
+    assert len(caplog.messages) == 4
+    assert all("eve" not in said and ("not finished: " in said or "defect: " in said) for said in caplog.messages)
 
 
 def test_rows_kept_to_be_read_in_parts_are_bounded(ana: Raw, monkeypatch: pytest.MonkeyPatch) -> None:
