@@ -23,7 +23,7 @@ from tests import served
 
 pytestmark = [pytest.mark.soak, pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a cage needs Linux")]
 REPLIES, AUC_MAX = int(os.environ.get("TIMING_REPLIES", "2000")), 0.55
-EDGE = min(REPLIES, 200)
+EDGE, BESIDE = min(REPLIES, 200), min(REPLIES, 400)
 TRIED, NEXT_TICK_S = 20, 0.1  # replies by which a place at the edge is looked for; from the first tick to the next
 Measured = Callable[[str, object], None]  # told at the end of the run
 HEAVY = 20_000  # rows of the heaviest unit, of which five count
@@ -125,6 +125,33 @@ def test_at_the_edge_of_a_tick_times_may_tell_and_how_well_is_printed(tmp_path: 
     record_property("known gap, at a tick's edge", told)
     assert len(times) == EDGE
     assert auc(times) > AUC_MAX, "where nothing tells any more, docs/not-promised.md says too much"
+
+
+@pytest.mark.parametrize("hosts", [20_000], indirect=True)
+def test_how_well_other_requests_tell_that_the_machine_is_busy_is_printed(
+    hosts: tuple[Host, Host], record_property: Measured
+) -> None:
+    """Free requests that are sent one after the other while a question runs: how many are answered before it. A known gap."""
+    tokens = [accounts.issue(host.path, "ana", "analyst").token for host in hosts]
+
+    async def main() -> list[tuple[bool, float]]:
+        desk, draw, counts = Desk(hosts), random.Random(7), list[tuple[bool, float]]()
+        callers = [await desk.sign_in(host.name, token) for host, token in zip(hosts, tokens)]
+        for number in range(BESIDE + 20):
+            heavy, answered = draw.random() < 0.5, 0
+            asked = asyncio.ensure_future(desk.ask(callers[heavy], Wanted(JOIN.format(x=-1 - number), Wish(epsilon=0.04))))
+            while not asked.done():
+                await desk.explain(callers[heavy], Wanted("SELECT COUNT(*) AS n FROM people"))
+                answered += 1
+            await asked
+            if number >= 20:
+                counts.append((heavy, -answered))
+        return counts
+
+    counts = asyncio.run(main())
+    told = f"AUC {auc(counts):.3f} over {len(counts)} replies; median {-np.median([c for _, c in counts]):.0f} requests"
+    record_property("known gap, other requests meanwhile", told)
+    assert len(counts) == BESIDE
 
 
 class Neighbours:
