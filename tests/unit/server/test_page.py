@@ -501,14 +501,14 @@ def test_a_correction_is_sent_as_it_is_written_and_tells_its_rows(page: Page) ->
     tab = page.signed("cora", "rights")
     tab.fill("What is to be done", "correct")
     rows = {"Only rows whose": "age", "is, in": "51"}
-    for label, text in {"Person": "31", "Reason": "wrong", "Column": "sex", "Right value": "007", **rows}.items():
+    for label, text in {"Person": "31", "Reason": "wrong", "Column": "sex", "Right value": "=X", **rows}.items():
         tab.fill(label, text)
     tab.click("I have made sure", "label")
     tab.click("Do it, and write it down")
     tab.sees("put it right in the source of people too")
     (sent,) = [one["request"] for one in tab.events("Network.requestWillBeSent") if one["request"]["url"].endswith("/correct")]
     told = json.loads(sent["postData"])
-    assert (told["table"], told["set"], told["where"]) == ("people", {"sex": "007"}, {"age": "51"})
+    assert (told["table"], told["set"], told["where"]) == ("people", {"sex": "=X"}, {"age": "51"})
     tab.fill("Person", "32")
     tab.wait("!document.body.innerText.includes('put it right in the source')")  # what is shown is not theirs
     quiet(tab)
