@@ -24,15 +24,20 @@ BUDGET, PRICE = Fraction(7, 10), Fraction(1, 10)
 PAYS = 7
 LONG_S = 120.0  # on a machine that does much else
 CANCELS = """
-import tempfile
+import tempfile, threading
 from fractions import Fraction
 from pathlib import Path
 from obverse.attack.targets import Put
+from obverse.engines.endpoint import PostgresEndpoint
 from obverse.server import desk
 from obverse.session.endpoints import postgres_interface
 from tests import wired
-ticks = iter((5.0, 0.1))
-desk.first_tick = lambda predicted: next(ticks)  # the first answer leaves long after it was cancelled
+ticks, asked, leave = iter((5.0, 0.1)), threading.Event(), PostgresEndpoint._leave
+def tick(predicted):
+    asked.set()
+    return next(ticks)  # the first answer leaves long after it was cancelled
+desk.first_tick = tick
+PostgresEndpoint._leave = lambda self: (asked.wait(60), leave(self))  # a cancel that comes before the question is for nothing
 with tempfile.TemporaryDirectory() as folder, wired.served(wired.made(Path(folder) / "hospital")) as served:
     at = f"host=127.0.0.1 port={served.port} dbname=hospital user=ana password={served.tokens['ana']}"
     with postgres_interface(at).connect() as door:
