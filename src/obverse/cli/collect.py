@@ -5,20 +5,19 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO
 
 import click
 
 from obverse.cli.device import answer, consent, withdraw
-from obverse.cli.estimated import print_discovery, print_estimate
+from obverse.cli.estimate import estimate
+from obverse.cli.estimated import print_discovery
 from obverse.cli.failures import VerbGroup
 from obverse.cli.options import Range, print_json, with_json, with_project
-from obverse.cli.pictures import save
 from obverse.cli.questions import print_estimates, print_plan
-from obverse.cli.shuffle import fresh_tokens, print_shuffled, shuffle, shuffled_json, shuffler, with_shuffler
+from obverse.cli.shuffle import fresh_tokens, shuffle, shuffler, with_shuffler
 from obverse.cli.survey import new
 from obverse.cli.terminal import Heading, print_fact, print_table, print_text
-from obverse.core.errors import Refused
 
 PEOPLE_MAX = 10**12
 
@@ -122,9 +121,13 @@ def simulate(name: str, shares: tuple[str, ...], people: int | None, as_json: bo
     found, _ = spec_in(project, name)
     held = played(found, shares, people or found.survey.people)
     if found.parts:
-        print_estimates(estimates(found, held.tally), as_json, truth=held.truth)
+        several = estimates(found, held.tally, each=1)  # they were played to send once
+        if as_json:
+            print_json({**several.as_json(), "truth": held.truth})
+        else:
+            print_estimates(several, held.truth)
         return
-    result = estimated(found, held.tally, each=1)  # they were played to send once
+    result = estimated(found, held.tally, each=1)
     if as_json:
         print_json({**result.as_json(), "truth": held.truth})
         return
@@ -220,71 +223,5 @@ def forget(name: str, as_json: bool, project: Path) -> None:
         print_fact("Deleted", f"{forgotten:,} reports")
 
 
-@collect.command()
-@click.argument("name")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Level of the intervals.")
-@click.option("--simultaneous", is_flag=True, help="Widen intervals so that all of them hold at once.")
-@click.option("--malicious", type=Range(0, 1), default=0.01, show_default=True, help="Share of crafted reports.")
-@click.option("--delta", type=float, default=1e-8, show_default=True, help="At which a shuffled batch's epsilon is told.")
-@click.option("--items", type=click.File("r"), help="Texts to estimate, one a line; else words are discovered.")
-@click.option("--beyond", type=Range(0, 1), help="Share of reports beyond a lifetime; by the schedule unless told.")
-@click.option("--each", type=click.IntRange(1), metavar="K",
-              help="Reports of permanent answers that one device sent at most; all that it may unless told.")  # fmt: skip
-@click.option("--regress", is_flag=True, help="RAPPOR: find which of the texts explain the reports, and which share none does.")
-@click.option("--merge", type=click.File("rb"), multiple=True, metavar="FILE", help="Counts that another collector saved.")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it, as .html, .svg or .png.")
-@with_json
-@with_project
-def estimate(
-    name: str,
-    confidence: float,
-    simultaneous: bool,
-    malicious: float,
-    delta: float,
-    items: TextIO | None,
-    beyond: float | None,
-    each: int | None,
-    regress: bool,
-    merge: tuple[BinaryIO, ...],
-    plot: Path | None,
-    as_json: bool,
-    project: Path,
-) -> None:
-    """Shares of the answers, unbiased, with intervals, tests and the worst that liars could do."""
-    from obverse.local.estimate import estimate as estimated
-    from obverse.local.questions import estimates
-    from obverse.local.tally import loaded
-    from obverse.session.attested import shuffling
-    from obverse.session.surveys import collection_in
-
-    collection = collection_in(project, name)
-    spec = collection.spec
-    if spec.parts and (items or regress):
-        what = "a survey of several questions has the answers that it lists."
-        raise Refused("bad_choice", what, fix="Leave --items and --regress away.")
-    counted = collection.tally()
-    for file in merge:
-        counted = counted.plus(loaded(spec.digest, spec.protocol, file.read()))
-    shuffled = None if merge else shuffling(collection, delta, malicious)  # of what is merged nothing is known
-    if spec.parts:
-        several = estimates(spec, counted, level=confidence, simultaneous=simultaneous, malice=malicious, beyond=beyond)
-        print_estimates(several, as_json, shuffled=shuffled, plot=plot)
-        return
-    named = [line.strip() for line in items or () if line.strip()]
-    found = estimated(
-        spec, counted, named,
-        level=confidence, simultaneous=simultaneous, malice=malicious, beyond=beyond, regress=regress, each=each,
-    )  # fmt: skip
-    if plot is not None:
-        save(found.plot(), plot)
-    if as_json:
-        print_json(found.as_json() | shuffled_json(shuffled))
-    else:
-        print_estimate(found, len(named))
-        print_shuffled(shuffled)
-        if plot is not None:
-            print_fact("Wrote", str(plot))
-
-
-for verb in (consent, answer, withdraw, shuffler, shuffle):
+for verb in (estimate, consent, answer, withdraw, shuffler, shuffle):
     collect.add_command(verb)

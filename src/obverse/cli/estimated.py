@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from obverse.cli.terminal import Heading, print_fact, print_table
 
 if TYPE_CHECKING:
-    from obverse.local.estimate import Estimate
+    from obverse.local.beyond import Uninformative
+    from obverse.local.result import Estimate
 
 
 def print_estimate(found: Estimate, candidates: int) -> None:
     """Shares with their intervals, and everything that they may be off by."""
-    from obverse.local.estimate import FLOOR_TOLD
+    from obverse.local.result import FLOOR_TOLD
 
     on_simplex = any(row.simplex is not None for row in found.rows)
     by_chance = [] if found.is_mean else ["by chance"]
@@ -37,15 +38,25 @@ def print_estimate(found: Estimate, candidates: int) -> None:
                    f" (deviation {deviation:.2g})")  # fmt: skip
     if found.floor_share > FLOOR_TOLD:
         print_fact("Floor", f"{found.floor:.2g} of a deviation is of texts that share a hash; more reports do not lessen it")
-    if found.beyond and found.pull:
-        print_fact("Lifetime", f"{100 * found.beyond:.3g} % of reports, beyond a lifetime's epsilon, would pull a value by up"
-                   f" to {found.pull:.2g}")  # fmt: skip
-    elif found.beyond:
-        print_fact("Lifetime", f"{100 * found.beyond:.3g} % of reports may be beyond a lifetime's epsilon, and say no answer")
+    print_lifetime(found.beyond)
     if found.odd:
         print_fact("Odd", f"{found.odd:,} of these reports have so many or so few bits set as coins hardly ever make them")
     print_fact("Liars", f"{100 * found.malice:g} % of reports, crafted, would move a value by up to {found.worst_shift:.2g}")
     print_fact("Loss", f"epsilon {found.epsilon} for each report, spent by the respondents; estimating costs nothing")
+
+
+def print_lifetime(beyond: Uninformative) -> None:
+    """Which reports carry no answer, and what that does to values and intervals."""
+    if not beyond.most:
+        return
+    supposed = f"{100 * beyond.supposed:.3g}%"
+    if beyond.known:
+        wider = f"it is divided out, and errors are {1 / (1 - beyond.supposed):.3g} times as large"
+        print_fact("Lifetime", f"{supposed} of reports carry no answer, because a lifetime's epsilon was spent; {wider}")
+        return
+    between = f"between {100 * beyond.least:.3g}% and {100 * beyond.most:.3g}%"
+    print_fact("Lifetime", f"{between} of reports carry no answer, because a lifetime's epsilon was spent; values suppose"
+               f" {supposed}, and intervals hold for any share between. --people, --each and --beyond narrow them")  # fmt: skip
 
 
 def print_discovery(found: Estimate) -> None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from obverse.cli.estimated import print_lifetime
 from obverse.cli.options import print_json
-from obverse.cli.pictures import save
-from obverse.cli.shuffle import print_shuffled, shuffled_json
 from obverse.cli.terminal import Heading, print_fact, print_table
 
 if TYPE_CHECKING:
     from obverse.local.questions import Estimates
     from obverse.local.spec import Spec
-    from obverse.session.attested import Shuffled
 
 
 def print_plan(spec: Spec, people: int, share: float, as_json: bool) -> None:
@@ -45,20 +42,8 @@ def print_plan(spec: Spec, people: int, share: float, as_json: bool) -> None:
     print_fact("Sent", f"{spec.frame.length} bytes a report")
 
 
-def print_estimates(
-    found: Estimates,
-    as_json: bool,
-    *,
-    truth: Mapping[str, float] | None = None,
-    shuffled: Shuffled | None = None,
-    plot: Path | None = None,
-) -> None:
+def print_estimates(found: Estimates, truth: Mapping[str, float] | None = None) -> None:
     """Each question with its rows; with the truth where it is known."""
-    if plot is not None:
-        save(found.plot(), plot)
-    if as_json:
-        print_json(found.as_json() | shuffled_json(shuffled) | ({} if truth is None else {"truth": truth}))
-        return
     titles = ("truth", "estimate", "interval", "on the simplex")[truth is None :]
     headings = [Heading("question"), Heading("answer"), *(Heading(title, "right") for title in titles)]
     rows = [
@@ -72,13 +57,8 @@ def print_estimates(
         if one.estimate is not None:
             told = f"{100 * one.estimate.malice:g} % of them, crafted, would move it by up to {one.estimate.worst_shift:.2g}"
         print_fact("Reports", f"{one.name}: {one.n:,}; {told}")
-    pulled = max(one.estimate.pull for one in found.questions if one.estimate is not None)
-    if pulled:
-        print_fact("Lifetime", f"reports beyond a lifetime's epsilon would pull a value by up to {pulled:.2g}")
     some = next(one.estimate for one in found.questions if one.estimate is not None)
+    print_lifetime(some.beyond)
     kind = "all intervals at once" if some.simultaneous else "each interval"
     print_fact("Noise", f"{kind} at {100 * some.level:g} %; the simplex view adds up to one, and is biased")
     print_fact("Loss", f"epsilon {found.epsilon} for each report, spent by the respondents; estimating costs nothing")
-    print_shuffled(shuffled)
-    if plot is not None:
-        print_fact("Wrote", str(plot))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+from obverse.local.beyond import without
+
 if TYPE_CHECKING:
     from obverse.local.protocols.base import Doubles, Estimated
 
@@ -13,8 +15,9 @@ SURELY = -40.0  # deviates of what is always so
 NEAR = 1e-3  # deviates within which the tail is one half
 
 
-def by_chance(found: Estimated) -> Doubles:
-    """For each item the chance of so large a share, or a larger one, if its share is none.
+def by_chance(found: Estimated, null: Doubles | float = 0.0) -> Doubles:
+    """For each item the chance of so large a share, or a larger one, if its share is none; or `null`, which reports that carry
+    no answer give it.
 
     Claim:   where reports support an item or do not, by fresh hashes or none, it is at most 4 % smaller and 6 % larger than
              the chance itself, of 20 people and more, and down to one in a million. Of others it is as near as the normal law
@@ -22,23 +25,25 @@ def by_chance(found: Estimated) -> Doubles:
     Proof:   under no share every report supports the item by a coin of the same chance, so support is binomial; its tail is
              that of `deviates`. Compared by enumeration: tests/unit/local/test_detection.py. What has more variance than the
              coins, by collisions or by coins that devices keep, is by as much nearer to nothing in deviates.
-    Assumes: the variance at no share is what `tilt` and `bend` tell.
+    Assumes: the variance at no share is what `tilt` and `bend` tell. Where `null` is given, each report that carries no answer
+             supports the item by a coin of its own, or their sum varies less.
     """
     import numpy as np
 
-    known = np.clip(found.value, 0.0, 1.0)
-    none = np.maximum(found.variance - found.tilt * known + found.bend * known**2, LEAST)
+    value, none = without(found, null)
+    none = np.maximum(none, LEAST)
     if found.coins is None:
-        off = (found.value - found.grain) / np.sqrt(none)
+        off = (value - found.grain) / np.sqrt(none)
     else:
-        n, idle = found.coins
-        support = idle + found.value / (2 * n * found.grain)  # the grain is half of 1 / n over what one's own counts more
+        n = found.coins[0]
+        more = 2 * n * found.grain  # the grain is half of 1 / n over what one's own counts more
+        idle, support = found.coins[1] + null / more, found.coins[1] + found.value / more
         coins = idle * (1 - idle) * 4 * n * np.square(found.grain)  # of the variance, what is of the coins
         off = deviates(support, n, idle) * np.sqrt(np.minimum(coins / none, 1.0))
     return np.array([NormalDist().cdf(-x) for x in off])
 
 
-def deviates(support: Doubles, n: int, idle: float) -> Doubles:
+def deviates(support: Doubles, n: int, idle: Doubles | float) -> Doubles:
     """Of shares of n coins that came up, each of chance `idle`: as far in the tail of a normal as they are in theirs.
 
     The signed root r of the deviance half a coin off, and log(u / r) / r for its skewness, u being the saddlepoint's deviate

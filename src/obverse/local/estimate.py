@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from obverse.core.errors import Refused
 from obverse.core.numbers import plain
-from obverse.local.beyond import pull, scheduled_share
+from obverse.local.beyond import Uninformative, pull, uniform_shares, uninformative
 from obverse.local.decode import decode
 from obverse.local.detection import by_chance, corrected
 from obverse.local.discover import Discovery, discover
@@ -23,100 +22,16 @@ from obverse.local.interval import interval
 from obverse.local.protocols import Rappor
 from obverse.local.protocols.base import sampled
 from obverse.local.protocols.standing import repeated
+from obverse.local.result import Estimate, Row
 from obverse.local.spec import Spec
 from obverse.local.tally import Tally
 
 if TYPE_CHECKING:
-    from obverse.local.protocols.base import Codes, Doubles
+    from obverse.local.protocols.base import Codes, Doubles, Estimated
 
 LEVEL = 0.95
 MALICE = 0.01  # of reports, for the worst case that is printed
-FLOOR_TOLD = 0.1  # of the variance
 EPSILON_DIGITS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One item, or the mean: its estimate, the noise about it, and what chance alone would rarely make."""
-
-    item: str
-    value: float
-    low: float
-    high: float
-    deviation: float
-    p_value: float  # that noise alone makes a share as large; corrected for the number of items
-    simplex: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a survey found, with everything that it may be off by."""
-
-    survey: str
-    n: int
-    level: float
-    simultaneous: bool
-    rows: tuple[Row, ...]
-    floor: float  # deviation that more reports do not lessen
-    malice: float
-    worst_shift: float  # of any share, by that share of malicious reports
-    epsilon: str
-    odd: int = 0  # reports that an honest device hardly ever sends
-    beyond: float = 0.0  # a share of reports that tell nothing, because a lifetime's epsilon was spent
-    pull: float = 0.0  # how far they would pull the furthest value
-    unexplained: tuple[float, float] | None = None  # by regression: the share of people whom no item found explains, deviation
-    discovery: Discovery | None = None  # where nobody named the items
-    each: int = 1  # of reports of permanent answers, how many one device may have sent
-
-    @property
-    def is_mean(self) -> bool:
-        """Whether it is of numbers: one value, and no share of anybody."""
-        return [row.item for row in self.rows] == ["mean"]
-
-    @property
-    def floor_share(self) -> float:
-        """How much of a variance the floor is, at most."""
-        return max((self.floor**2 / row.deviation**2 for row in self.rows if row.deviation), default=0.0)
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "version": 1,
-            "survey": self.survey,
-            "reports": self.n,
-            "level": self.level,
-            "simultaneous": self.simultaneous,
-            "epsilon": self.epsilon,
-            "floor": self.floor,
-            "malicious": {"share": self.malice, "worst_shift": self.worst_shift},
-            "odd": self.odd,
-            "each": self.each,
-            "beyond": {"share": self.beyond, "pull": self.pull},
-            "unexplained": None if self.unexplained is None else dict(zip(("share", "deviation"), self.unexplained)),
-            **({} if self.discovery is None else {"discovery": self.discovery.as_json()}),
-            "rows": [
-                {
-                    "item": row.item,
-                    "share": row.value,
-                    "low": row.low,
-                    "high": row.high,
-                    "deviation": row.deviation,
-                    "p_value": row.p_value,
-                    "simplex": row.simplex,
-                }
-                for row in self.rows
-            ],
-        }
-
-    def plot(self) -> Any:
-        """An altair.Chart: raw shares as bars, the most frequent first, with their intervals; from the extra `[plot]`."""
-        from obverse.plan.chart import BARS_MAX, whiskered
-        from obverse.plan.shown import extra
-
-        rows = sorted(self.rows, key=lambda row: -row.value)[:BARS_MAX]
-        bars = [{"key": row.item, "value": row.value, "low": row.low, "high": row.high} for row in rows]
-        words = f"{self.n:,} reports, epsilon {plain(Fraction(self.epsilon), 4)} each; intervals at {100 * self.level:g} %"
-        title = extra("altair", "plot").TitleParams(text=self.survey, subtitle=words, anchor="start", subtitleColor="#555")
-        return whiskered(bars, "mean" if self.is_mean else "share", "answer", title)
 
 
 def estimate(
@@ -127,21 +42,27 @@ def estimate(
     level: float = LEVEL,
     simultaneous: bool = False,
     malice: float = MALICE,
-    beyond: float | None = None,
+    beyond: float | Uninformative | None = None,
     regress: bool = False,
     among: int = 0,
     each: int | None = None,
+    people: int | None = None,
 ) -> Estimate:
-    """Shares of the options, or of these items, among all reports, or among more of which chance picked these.
+    """Shares of the options, or of these items, among all reports that carry an answer, or among more of which chance picked
+    these.
 
-    `beyond`: the share of reports that tell nothing, if other than by the schedule. `regress`: RAPPOR, which of the items
-    explain the reports. `each`: how many reports of permanent answers are of one device at most, if not all that it may send.
+    `beyond`: the share of reports that carry none, where it is known. `regress`: RAPPOR, which of the items explain the
+    reports. `each`: how many reports are of one device at most, if not all that it may send. `people`: how many devices sent
+    any, at most.
     """
     import numpy as np
 
     enough(spec, tally.n)
-    silent = float(scheduled_share(spec)) if beyond is None else beyond
-    told = _Told(spec, tally, level, malice, silent, min(each or spec.survey.reports, tally.n) if spec.lasting else 1)
+    silent = beyond
+    if not isinstance(silent, Uninformative):
+        silent = uninformative(spec, tally.n, share=silent, each=each, people=people)
+    most = min(each or spec.survey.reports, tally.n) if spec.lasting else 1
+    told = _Told(spec, tally, level, malice, silent, max(among, tally.n), most)
     if spec.grid is not None:
         return told.mean(spec.grid)
     named = tuple(items) or spec.survey.options
@@ -151,18 +72,15 @@ def estimate(
     if regress:
         return told.regressed(named, codes)
     found = repeated(spec.protocol.estimate(tally.counts, tally.n, codes), told.each)
-    found = sampled(found, tally.n, max(among, tally.n))
-    deviation = np.sqrt(found.variance)
+    found, towards = sampled(found, tally.n, told.among), uniform_shares(spec, named)
+    found = replace(found, variance=found.variance + silent.noise(towards, told.among, told.each))
     wide = quantile(level, len(named) if simultaneous else 1)
-    tests = corrected(by_chance(found))
-    whole = named == spec.survey.options
-    on_simplex = simplex(found.value) if whole else np.full(len(named), np.nan)
-    lows, highs = interval(found, wide)
-    rows = tuple(
-        Row(item, float(v), float(low), float(high), float(s), float(p), float(x) if whole else None)
-        for item, v, low, high, s, p, x in zip(named, found.value, lows, highs, deviation, tests, on_simplex)
-    )
-    return told.estimate(rows, found.value, floor=math.sqrt(found.floor), simultaneous=simultaneous)
+    tests = corrected(by_chance(found, silent.most * towards))
+    rows = told.rows(named, found, towards, wide, tests)
+    if named == spec.survey.options:
+        on_simplex = simplex(np.array([row.value for row in rows]))
+        rows = tuple(replace(row, simplex=float(share)) for row, share in zip(rows, on_simplex))
+    return told.estimate(rows, found.value, towards, floor=math.sqrt(found.floor), simultaneous=simultaneous)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,13 +91,27 @@ class _Told:
     tally: Tally
     level: float
     malice: float
-    beyond: float
+    silent: Uninformative
+    among: int
     each: int
+
+    def rows(self, named: Sequence[str], found: Estimated, towards: Doubles, wide: float, tests: Doubles) -> tuple[Row, ...]:
+        """Shares among reports that carry an answer, by those of all reports."""
+        import numpy as np
+
+        values = self.silent.informed(found.value, towards)
+        lows, highs = self.silent.interval(*interval(found, wide), towards)
+        deviation = np.sqrt(found.variance) / (1 - self.silent.supposed)
+        return tuple(
+            Row(item, float(v), float(low), float(high), float(s), float(p))
+            for item, v, low, high, s, p in zip(named, values, lows, highs, deviation, tests)
+        )
 
     def estimate(
         self,
         rows: tuple[Row, ...],
         shares: Doubles,
+        towards: Doubles | float,
         *,
         floor: float = 0.0,
         simultaneous: bool = False,
@@ -188,73 +120,84 @@ class _Told:
         discovery: Discovery | None = None,
         leverage: float = 0.0,
     ) -> Estimate:
-        """`shares` of one are `width` in the rows; `leverage` is that of a decoder which liars can move further than others."""
-        spec = self.spec
+        """`shares` are of all reports, one of them is `width` in the rows; `leverage` is that of a decoder which liars can move
+        further than others."""
+        spec, silent = self.spec, self.silent
+        shift = max(worst_shift(spec, self.malice), self.malice * leverage)
         return Estimate(
             spec.survey.name,
             self.tally.n,
             self.level,
             simultaneous,
             rows,
-            floor,
+            floor / (1 - silent.supposed),
             self.malice,
-            max(worst_shift(spec, self.malice), self.malice * leverage) * width,
+            shift * width / (1 - silent.most),
             plain(spec.loss, EPSILON_DIGITS),
             self.tally.odd,
-            self.beyond,
-            pull(spec, shares, self.beyond) * width,
+            silent,
+            pull(shares, towards, silent.most) * width,
             unexplained,
             discovery,
             self.each,
         )
 
     def mean(self, grid: Grid) -> Estimate:
-        """The mean of numbers, by the scores of reports."""
+        """The mean of numbers, by the scores of reports; of those that carry no answer it is the middle."""
         import numpy as np
 
         found = self.spec.protocol.estimate(self.tally.counts, self.tally.n, np.zeros(1, dtype=np.uint64))
-        width, share = float(grid.high - grid.low), float(found.value[0])
-        deviation = math.sqrt(float(found.variance[0])) * width
-        half, value = quantile(self.level, 1) * deviation, grid.number(share)
-        row = Row("mean", value, value - half, value + half, deviation, 1.0)
-        return self.estimate((row,), found.value, width=width)
+        width, deviation = float(grid.high - grid.low), np.sqrt(found.variance)
+        half = quantile(self.level, 1) * deviation
+        middle = 0.5
+        ends = (
+            self.silent.informed(found.value, middle),
+            *self.silent.interval(found.value - half, found.value + half, middle),
+        )
+        value, low, high = (grid.number(float(end[0])) for end in ends)
+        row = Row("mean", value, low, high, float(deviation[0]) * width / (1 - self.silent.supposed), 1.0)
+        return self.estimate((row,), found.value, middle, width=width)
 
     def discovered(self, simultaneous: bool) -> Estimate:
         """Words that stand out. The choice is paid for: intervals are as wide as if all that were tested had one.
 
         Unless they are simultaneous, of those shown a share `level` holds on average (Benjamini and Yekutieli 2005).
         """
-        import numpy as np
-
         quantile(self.level, 1)  # refuses what is no level
         found, told = discover(self.spec, self.tally, 1 - self.level)
         wide = quantile(self.level, found.tested / (1 if simultaneous else len(found.codes)) if len(found.codes) else 1)
-        spelling, deviation = self.spec.survey.spelling, np.sqrt(found.found.variance)
+        spelling = self.spec.survey.spelling
         assert spelling is not None
-        lows, highs = interval(found.found, wide)
-        rows = tuple(
-            Row(spelling.word(int(code)), float(v), float(low), float(high), float(s), float(p))
-            for code, v, low, high, s, p in zip(found.codes, found.found.value, lows, highs, deviation, found.p_values)
-        )
+        words = [spelling.word(int(code)) for code in found.codes]
+        towards = uniform_shares(self.spec, words)
+        rows = self.rows(words, found.found, towards, wide, found.p_values)
         floor = math.sqrt(found.found.floor)
         moved = found.leverage
         return self.estimate(
-            rows, found.found.value, floor=floor, simultaneous=simultaneous, discovery=told, leverage=moved
+            rows, found.found.value, towards, floor=floor, simultaneous=simultaneous, discovery=told, leverage=moved
         )
 
     def regressed(self, named: Sequence[str], codes: Codes) -> Estimate:
         """The items that are found among these candidates, by regression on the bits of all cohorts."""
+        import numpy as np
+
         if not isinstance(self.spec.protocol, Rappor):
             raise Refused("bad_choice", "only reports of rappor are regressed.", fix="Leave --regress away.")
         found = decode(self.spec.protocol, self.tally.counts, codes, false_alarm=1 - self.level)
         wide, tests = quantile(self.level, 1), corrected(found.p_value)
+        towards = uniform_shares(self.spec, named)
+        values = self.silent.informed(found.value, towards)
+        lows, highs = self.silent.interval(found.value - wide * found.sd, found.value + wide * found.sd, towards)
+        left = 1 - self.silent.supposed
         rows = tuple(
-            Row(item, float(v), float(v - wide * s), float(v + wide * s), float(s), float(p))
-            for item, v, s, p, seen in zip(named, found.value, found.sd, tests, found.found)
+            Row(item, float(v), float(low), float(high), float(s) / left, float(p))
+            for item, v, low, high, s, p, seen in zip(named, values, lows, highs, found.sd, tests, found.found)
             if seen
         )
-        unexplained = (found.unexplained, found.unexplained_sd)
-        return self.estimate(rows, found.value[found.found], unexplained=unexplained, leverage=found.leverage)
+        rest = self.silent.informed(np.array([found.unexplained]), 1.0)[0]  # no item explains a report of no answer
+        unexplained = (float(rest), found.unexplained_sd / left)
+        seen = found.found
+        return self.estimate(rows, found.value[seen], towards[seen], unexplained=unexplained, leverage=found.leverage)
 
 
 def enough(spec: Spec, n: int) -> None:

@@ -8,11 +8,12 @@ from typing import Any
 
 from obverse.core.errors import Refused
 from obverse.core.numbers import plain
-from obverse.local.beyond import scheduled_share
+from obverse.local.beyond import uninformative
 from obverse.local.choose import chosen
-from obverse.local.estimate import EPSILON_DIGITS, LEVEL, MALICE, Estimate, enough, estimate
+from obverse.local.estimate import EPSILON_DIGITS, LEVEL, MALICE, enough, estimate
 from obverse.local.foresee import Foreseen, foresee, people_needed
 from obverse.local.protocols import OneOfSeveral, Several
+from obverse.local.result import Estimate
 from obverse.local.spec import Spec
 from obverse.local.tally import Tally
 
@@ -78,18 +79,20 @@ def estimates(
     simultaneous: bool = False,
     malice: float = MALICE,
     beyond: float | None = None,
+    each: int | None = None,
+    people: int | None = None,
 ) -> Estimates:
     """Each question among all people. Intervals that hold at once do so over all questions; tests are within a question."""
     enough(spec, tally.n)
-    silent = float(scheduled_share(spec)) if beyond is None else beyond
-    each = 1 - (1 - level) / len(spec.parts) if simultaneous else level
+    silent = uninformative(spec, tally.n, share=beyond, each=each, people=people)
+    wider = 1 - (1 - level) / len(spec.parts) if simultaneous else level
     found = []
     for part, own in tallies(spec, tally):
         if own.n < spec.survey.minimum:
             found.append(Found(part.survey.name, own.n, None))
             continue
         made = estimate(
-            part, own, level=each, simultaneous=simultaneous, malice=malice, among=tally.n, beyond=silent
+            part, own, level=wider, simultaneous=simultaneous, malice=malice, among=tally.n, beyond=silent
         )
         found.append(Found(part.survey.name, own.n, replace(made, level=level, simultaneous=simultaneous)))
     if all(one.estimate is None for one in found):

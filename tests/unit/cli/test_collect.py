@@ -213,8 +213,28 @@ def test_the_lifetime_is_told_where_reports_go_beyond_it(obverse: Obverse, proje
     told = json.loads(obverse("collect", "estimate", "smoking", "--json").stdout)
     assert told["beyond"]["share"] == 0.75
     assert told["beyond"]["pull"] > 0.3
-    assert "75 % of reports" in obverse("collect", "estimate", "smoking").stdout
+    assert (told["beyond"]["least"], told["beyond"]["most"]) == (0, 0.75)
+    said = " ".join(obverse("collect", "estimate", "smoking").stdout.split())
+    assert "between 0% and 75% of reports carry no answer" in said
     assert "Lifetime" not in obverse("collect", "estimate", "smoking", "--beyond", "0").stdout
+
+
+def test_what_the_curator_knows_of_a_schedule_narrows_intervals(obverse: Obverse, project: Path) -> None:
+    """Of 40 reports, of which some or three in four carry no answer."""
+    toml = project / "obverse.toml"
+    toml.write_text(toml.read_text().replace("people = 400", "people = 400\nreports = 4\nlifetime = 6"))
+    obverse("collect", "add", "smoking", input=sent(obverse, "smoking", ["yes"] * 34 + ["no"] * 6))
+    widths = []
+    for known in ((), ("--people", "20"), ("--people", "10"), ("--each", "2"), ("--each", "1")):
+        row = json.loads(obverse("collect", "estimate", "smoking", "--json", *known).stdout)["rows"][1]
+        widths.append(row["high"] - row["low"])
+    assert widths[0] > widths[1] > widths[2]
+    assert widths[0] > widths[3] > widths[4]
+    said = " ".join(obverse("collect", "estimate", "smoking", "--people", "10").stdout.split())
+    assert "75% of reports carry no answer, because a lifetime's epsilon was spent; it is divided out" in said
+    refused = obverse("collect", "estimate", "smoking", "--people", "9")
+    assert refused.exit_code == 3
+    assert "bad_parameter" in refused.stderr
 
 
 def test_losses_of_surveys_stand_beside_the_budget(obverse: Obverse) -> None:
