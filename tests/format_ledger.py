@@ -11,12 +11,13 @@ from typing import Any
 import obverse.ledger
 from obverse.catalog.model import Budget
 from obverse.core.accounts import Token
+from obverse.core.canonical import canonical
 from obverse.core.ledger import Cap, Caps, Entry, Fingerprint, Receipt, Scope, Spent, Terms
 from obverse.core.loss import NO_LOSS, ApproxLoss, BoundedRangeLoss, Composed, Loss, PureLoss, Repeated, ZcdpLoss
 from obverse.core.units import Neighbours
 from obverse.ledger import accounts, acts, chain, codec, rights
 from obverse.ledger.chain import Draft
-from obverse.ledger.codec import canonical, encode
+from obverse.ledger.codec import encode
 from obverse.ledger.memory import MemoryLedger
 from obverse.ledger.postgres_schema import MIGRATIONS
 from obverse.ledger.rights import Act
@@ -37,7 +38,8 @@ LOSSES: tuple[Loss, ...] = (
 MEANS = {
     "open": "the first record: whose losses these are, how they are counted, and the cap",
     "catalog": "a fingerprint of the declared facts that answers depend on, whenever it changed",
-    "charge": "a debit, before any row is read; totals are those after it; `partitions` too where only some of growing "
+    "charge": "a debit, before any row is read; totals are those after it; `identity` has the canonical names of plan "
+    "and question where `plan` and `question` hold those of version 0.1; `partitions` too where only some of growing "
     "data are touched",
     "settle": "the SHA-256 of the answer that was stored for a debit, before it left",
     "cap": "the cap was raised (`grant`) or lowered (`lower`)",

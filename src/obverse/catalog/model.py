@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -264,17 +263,3 @@ class Catalog:
             if isinstance(bounds, Interval):
                 return int(bounds.hi)
         return None
-
-    def fingerprint(self) -> str:
-        """A hash of every declared fact that an answer depends on; not of budgets, analysts or the place on disk."""
-        facts = [
-            repr((t.name, t.unit, t.limits, t.size, *_grown(t), [t.columns[c] for c in sorted(t.columns)]))
-            for t in sorted(self.tables.values(), key=lambda t: t.name)
-        ]
-        graphs = [repr((g.name, g.ends, g.nodes, g.unit, g.degree, g.listed)) for g in self.graphs.values()]
-        text = "\n".join([repr(self.unit), self.accounting, *facts, *graphs])
-        return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _grown(table: Table) -> tuple[Partition, ...]:
-    return () if table.partition is None else (table.partition,)

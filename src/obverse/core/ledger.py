@@ -15,7 +15,15 @@ from obverse.core.units import Neighbours
 Accounting = Literal["pure", "zcdp"]
 
 Fingerprint = NewType("Fingerprint", str)
-"""Canonical plan + catalog + data version + price: equal exactly when a stored answer may be given again."""
+"""Equal exactly when a stored answer may be given again: a hash of the measurement, a dot, a hash of the presentation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """The fingerprints that versions up to 0.1 gave a plan and its question, as their records hold them."""
+
+    plan: Fingerprint
+    question: Fingerprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +154,7 @@ class Ledger(Protocol):
         note: str = "",
         about: Mapping[str, str] | None = None,
         partitions: Partitions | None = None,
+        former: Former | None = None,
     ) -> Receipt | Stored:
         """Check every cap and append the debit, in one atomic and durable step, or raise BudgetExceeded.
 
@@ -153,6 +162,7 @@ class Ledger(Protocol):
         question: what the key is bound to; the plan's fingerprint when empty.
         note:     kept for the owner only. about: public facts, sealed into the record.
         partitions: those of growing data that it touches; None: all of the data.
+        former:   under which names records of earlier versions may hold this debit.
         """
         ...
 

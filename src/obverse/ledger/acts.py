@@ -14,7 +14,7 @@ from typing import Any
 from obverse.accounting.budget import count, fits, remaining, tighter, words, words_left
 from obverse.catalog.model import Budget
 from obverse.core.errors import BudgetExceeded, Failed, LedgerError, ObverseError, Refused
-from obverse.core.ledger import Cap, Caps, Partitions, Receipt, Scope, Spent, Terms
+from obverse.core.ledger import Cap, Caps, Former, Partitions, Receipt, Scope, Spent, Terms
 from obverse.core.loss import Loss
 from obverse.ledger.book import Book, Debit
 from obverse.ledger.chain import Draft
@@ -37,6 +37,17 @@ class Request:
     note: str
     about: Mapping[str, str]
     partitions: Partitions | None = None
+    former: Former | None = None
+
+    @property
+    def plans(self) -> tuple[str, ...]:
+        """All fingerprints of the plan; the first is the one that every version can read."""
+        return (self.plan,) if self.former is None else (self.former.plan, self.plan)
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        question = self.question or self.plan
+        return (question,) if self.former is None else (self.former.question, question)
 
 
 def open_ledger(ledger_id: str, dataset: str, terms: Terms, budget: Budget) -> Draft:
@@ -69,13 +80,14 @@ def reserve(book: Book, request: Request) -> Draft | Debit:
         "dataset": request.scope.dataset,
         "analyst": request.scope.analyst,
         "purpose": request.scope.purpose,
-        "plan": request.plan,
-        "question": request.question or request.plan,
+        "plan": request.plans[0],
+        "question": request.questions[0],
         "key": request.key,
         "loss": encode(request.loss).decode(),
         "note": hashlib.sha256(note).hexdigest() if note else "",
         "about": dict(request.about),
         **_counted(charge, book.after(charge, request.partitions)),
+        **({"identity": [request.plans[1], request.questions[1]]} if request.former is not None else {}),
         **({"partitions": [request.partitions.first, request.partitions.last]} if request.partitions is not None else {}),
     }
     return Draft("charge", fields, note=note)
@@ -163,10 +175,11 @@ def _earlier_debit(book: Book, request: Request) -> Debit | None:
         raise Refused("bad_parameter", "the request id is too long", fix=f"At most {KEY_CHARACTERS_MAX} characters.")
     keyed = book.keys.get((request.scope.analyst, request.key)) if request.key else None
     if keyed is None:
-        known = book.plans.get((request.scope, request.plan))
+        found = (book.plans.get((request.scope, plan)) for plan in request.plans)
+        known = next((number for number in found if number is not None), None)
         return None if known is None else book.debits[known]
     debit = book.debits[keyed]
-    if debit.scope != request.scope or debit.question != (request.question or request.plan):
+    if debit.scope != request.scope or not {*debit.questions} & {*request.questions}:
         raise Refused(
             "idempotency_conflict",
             "this request id was used before, for another question",

@@ -13,7 +13,7 @@ from fractions import Fraction
 from obverse.catalog.model import Budget
 from obverse.core.accounts import Account
 from obverse.core.errors import LedgerError, invariant
-from obverse.core.ledger import Cap, Caps, Entry, Fingerprint, Head, Partitions, Receipt, Scope, Spent, Stored, Terms
+from obverse.core.ledger import Cap, Caps, Entry, Fingerprint, Former, Head, Partitions, Receipt, Scope, Spent, Stored, Terms
 from obverse.core.loss import Loss
 from obverse.ledger import accounts, acts
 from obverse.ledger.book import Book, Debit
@@ -67,8 +67,9 @@ class ChainLedger(ABC):
         note: str = "",
         about: Mapping[str, str] | None = None,
         partitions: Partitions | None = None,
+        former: Former | None = None,
     ) -> Receipt | Stored:
-        request = acts.Request(scope, loss, plan, key, caps, question, note, about or {}, partitions)
+        request = acts.Request(scope, loss, plan, key, caps, question, note, about or {}, partitions, former)
         entry, earlier = self._append("reserve", lambda book: acts.reserve(book, request))
         if earlier is not None:
             return self._stored(earlier)

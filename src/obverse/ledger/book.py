@@ -27,8 +27,8 @@ class Debit:
     number: int
     id: str
     scope: Scope
-    plan: str
-    question: str
+    plans: tuple[str, ...]  # fingerprints: as earlier versions have them, and the canonical ones
+    questions: tuple[str, ...]
     key: str
     hash: str
     answer: str | None = None
@@ -150,7 +150,9 @@ def _open(book: Book, entry: Entry) -> None:
 def _charge(book: Book, entry: Entry) -> None:
     fields = entry.fields
     scope = Scope(fields["dataset"], fields["analyst"], fields["purpose"])
-    debit = Debit(entry.number, fields["id"], scope, fields["plan"], fields["question"], fields["key"], entry.hash)
+    plan, question = fields.get("identity", (fields["plan"], fields["question"]))
+    plans, questions = tuple({fields["plan"]: 0, plan: 0}), tuple({fields["question"]: 0, question: 0})
+    debit = Debit(entry.number, fields["id"], scope, plans, questions, fields["key"], entry.hash)
     book._count(entry, scope)
     book.debits[entry.number] = debit
     book.receipts[debit.id] = entry.number
@@ -163,7 +165,8 @@ def _settle(book: Book, entry: Entry) -> None:
     if debit.answer is not None:
         raise damaged(book.place, f"record {entry.number} settles a debit for the second time")
     book.debits[debit.number] = replace(debit, answer=entry.fields["answer"])
-    book.plans.setdefault((debit.scope, debit.plan), debit.number)
+    for plan in debit.plans:
+        book.plans.setdefault((debit.scope, plan), debit.number)
 
 
 def _cap(book: Book, entry: Entry) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from obverse.core.canonical import canonical
 from obverse.core.errors import LedgerError
 from obverse.core.ledger import Entry
-from obverse.ledger.codec import canonical
 
 START = bytes(32)
 

@@ -6,19 +6,15 @@ Canonical JSON: keys sorted, no blanks, ASCII. Exact numbers are text, "numerato
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, assert_never
 
+from obverse.core.canonical import canonical
 from obverse.core.errors import LedgerError, ObverseError
 from obverse.core.loss import ApproxLoss, BoundedRangeLoss, Composed, Loss, PureLoss, Repeated, ZcdpLoss
 
 VERSION = 1
-
-
-def canonical(fields: Mapping[str, Any]) -> bytes:
-    """The one way to write these fields."""
-    return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
 
 
 def fraction_text(number: Fraction) -> str:

@@ -12,7 +12,6 @@ from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.expressions import canonical
 from obverse.plan.measure import Measure
 from obverse.plan.nodes import Shape
-from obverse.plan.question import Question
 from obverse.plan.shown_relation import relation_text
 
 SHAPES = {
@@ -82,25 +81,6 @@ def joint_l1(annotated: AnnotatedPlan) -> Fraction:
     """The joint L1 sensitivity where all measures are worth the same (counts); in multiples of each one's own otherwise."""
     sizes = {m.proven.linf * m.unit for m in annotated.measures}
     return annotated.joint.l1 * (sizes.pop() if len(sizes) == 1 else 1)
-
-
-def canonical_question(question: Question) -> str:
-    """One text for one meaning: what the fingerprint of a question is taken of."""
-    lines = [relation_text(question.relation)]
-    for n, key in enumerate(question.keys):
-        size = "discovered" if key.domain is None else f"in {len(key.domain)}{'+null' if key.null_cell else ''}"
-        lines.append(f"key {n}: {canonical(key.expr)} {size}")
-    if question.sets:
-        lines.append(f"sets {question.sets}")
-    lines += [f"aggregate {n}: {call.identity}" for n, call in enumerate(question.aggregates)]
-    lines += [f"output {o.name!r}: {canonical(o.expr)}" for o in question.outputs]
-    lines += ["distinct"] if question.distinct else []
-    if question.having is not None:
-        lines.append(f"having {canonical(question.having)}")
-    lines += [f"order {canonical(o.expr)} {'desc' if o.descending else 'asc'} {o.nulls_first}" for o in question.order]
-    lines.append(f"limit {question.limit} offset {question.offset}")
-    lines += [f"bounds of {search.name} found by {canonical_question(first)}" for search, first in question.searches]
-    return "\n".join(lines)
 
 
 def plan_text(annotated: AnnotatedPlan) -> str:

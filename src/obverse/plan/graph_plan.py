@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -54,16 +53,6 @@ class GraphPlan:
     epsilon: Fraction
     delta: Fraction
     accounting: Accounting
-
-    @property
-    def identity(self) -> str:
-        """What tells it from every other, but for the data."""
-        facts = self.facts
-        told = [f"{one.kernel.text} {one.share} {one.noise!r}" for one in self.parts]
-        public = [repr((facts.unit, facts.people, facts.degree, facts.cap, facts.listed))]
-        for name, one in sorted(facts.blocks.items()):
-            public.append(repr((name, one.labels, hashlib.sha256(one.code.tobytes()).hexdigest())))
-        return "\n".join(["graph", *public, *told])
 
     @property
     def promised(self) -> bool:

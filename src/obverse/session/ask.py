@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from obverse.core.engine import Engine
 from obverse.core.errors import Failed, LedgerError, invariant
-from obverse.core.ledger import Caps, Fingerprint, Ledger, Partitions, Receipt, Scope, Stored
+from obverse.core.ledger import Caps, Fingerprint, Former, Ledger, Partitions, Receipt, Scope, Stored
 from obverse.core.loss import Loss
 from obverse.core.rng import Rng
 from obverse.plan.allocate import CostedPlan
@@ -49,6 +49,7 @@ class Debit:
     about: dict[str, str]
     partitions: Partitions | None = None
     overlay: Callable[[], Overlay] = lambda: NOTHING  # asked for once the debit stands: no act before it is missed
+    former: Former | None = None  # how earlier versions named it
 
 
 def ask(
@@ -118,7 +119,7 @@ def charged(
 
     receipt = ledger.reserve(
         debit.scope, debit.loss, debit.fingerprint, key=debit.key, caps=debit.caps, question=debit.question, note=debit.note,
-        about=debit.about, partitions=debit.partitions,
+        about=debit.about, partitions=debit.partitions, former=debit.former,
     )  # fmt: skip
     if isinstance(receipt, Stored):
         return receipt.answer, True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from obverse.catalog.complete import complete, needed_values
+from obverse.catalog.identity import column_json
 from obverse.catalog.load import load, locator
 from obverse.catalog.model import Catalog, Column, Table
 from obverse.catalog.source_types import type_of
 from obverse.catalog.tables import unit_text
 from obverse.core.bounds import Interval
+from obverse.core.canonical import digest
 from obverse.core.engine import Engine
 from obverse.core.errors import CatalogError, invariant
 from obverse.core.ledger import Terms
@@ -205,9 +206,9 @@ def check_sources(project: Project, home: Home) -> None:
             fit = probe()
         else:
             (known,) = home.identified((file_source(table, catalog),))
-            shape = repr((known.digest, table.source.kind, table.source.table, table.source.delimiter, table.source.header))
-            declared = repr([table.columns[c] for c in sorted(table.columns)])
-            fit = home.once_checked(hashlib.sha256(f"1{shape}{declared}".encode()).hexdigest(), probe)
+            source = [table.source.kind, table.source.table, table.source.delimiter, table.source.header]
+            declared = [column_json(table.columns[name]) for name in sorted(table.columns)]
+            fit = home.once_checked(digest(["readable", known.digest, source, declared]), probe)
         if not fit:
             raise unfit(table)
 

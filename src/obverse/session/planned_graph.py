@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from obverse.core.canonical import Json
 from obverse.core.errors import invariant
 from obverse.core.loss import Loss
+from obverse.plan.former import former_network_lines
 from obverse.plan.graph_plan import GraphPlan
+from obverse.plan.identity import network_measurement
 from obverse.plan.overlay import NOTHING, Overlay
 from obverse.session.planning import Planned
 
@@ -27,8 +30,16 @@ class PlannedGraph:
         return self.sql
 
     @property
-    def identity(self) -> list[str]:
-        return [self.costed.identity, str(self.costed.epsilon), str(self.costed.delta), self.costed.accounting]
+    def measurement(self) -> Json:
+        return network_measurement(self.costed)
+
+    @property
+    def presentation(self) -> Json:
+        return None
+
+    @property
+    def former_lines(self) -> list[str]:
+        return former_network_lines(self.costed)
 
     @property
     def loss(self) -> Loss:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from obverse.accounting.calibrate import least_epsilon
 from obverse.catalog import parameters
 from obverse.catalog.model import Catalog
+from obverse.core.canonical import Json
 from obverse.core.errors import Refused
 from obverse.core.ledger import Partitions
 from obverse.core.loss import Composed, Loss
@@ -20,8 +21,9 @@ from obverse.mechanisms.base import Additive
 from obverse.plan.allocate import LEVEL, CostedPlan, allocate
 from obverse.plan.annotate import AnnotatedPlan, annotate
 from obverse.plan.emit import emit
-from obverse.plan.explain import canonical_question
 from obverse.plan.expressions import Ref
+from obverse.plan.former import former_lines
+from obverse.plan.identity import measurement, presentation
 from obverse.plan.learned import Learned
 from obverse.plan.limit import limit
 from obverse.plan.nodes import Aggregate
@@ -77,20 +79,19 @@ class Planned:
         return self.question.now
 
     @property
-    def identity(self) -> list[str]:
-        """What tells it from every other, but for the data and what is declared."""
-        costed, question = self.costed, self.question
-        limits = costed.annotated.limited.setting
-        lines = [
-            canonical_question(question) + (f"\nleast {least}" if (least := question.least_units) > 1 else ""),
-            str(costed.epsilon),
-            str(costed.delta),
-            costed.accounting,
-            repr(costed.level),
-            repr((limits.rows, limits.groups, [m.cap for m in costed.measures])),
-            repr(costed.series),
-        ]
-        return lines + [one.identity for one in (costed.strategy, costed.course) if one is not None]
+    def measurement(self) -> Json:
+        """What is measured, but for the data and what is declared."""
+        return measurement(self.costed)
+
+    @property
+    def presentation(self) -> Json:
+        """What is made of the measurements."""
+        return presentation(self.costed)
+
+    @property
+    def former_lines(self) -> list[str]:
+        """Its identity as earlier versions had it."""
+        return former_lines(self.costed)
 
     @property
     def losses(self) -> tuple[Loss, ...]:

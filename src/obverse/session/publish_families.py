@@ -204,9 +204,8 @@ def measured_families(session: Session, made: Families, key: str = "") -> Kept:
         planned = made.children.planned
         return Asked(planned.costed, planned.emitted, sealed({PARENTS: first}))
 
-    apart = "\x1f".join(made.parents.planned.identity)
-    batch = f"release after {made.share} for {apart}"
-    stored, before = session.measure(made.planned, sealed({}), key, then, batch)
+    batch = f"release after {made.share}"
+    stored, before = session.measure(made.planned, sealed({}), key, then, batch, after=(made.parents.planned,))
     fields = json.loads(stored)
     found = []
     for name, course in courses.items():

@@ -13,6 +13,7 @@ from typing import Any
 
 from obverse.accounting import budget as budgets
 from obverse.accounting.pld import certain
+from obverse.catalog import identity
 from obverse.catalog.model import Catalog
 from obverse.catalog.parameters import delta as checked_delta
 from obverse.core.claim import PUBLIC
@@ -35,7 +36,7 @@ from obverse.session.claims import IN_PROCESS
 from obverse.session.explained import Explained, explain_public, explain_question
 from obverse.session.learning import load_learned, with_defaults
 from obverse.session.listing import listed_keys
-from obverse.session.marks import fingerprint
+from obverse.session.marks import Plans, fingerprint, former_names
 from obverse.session.opening import Project, check_public, grown, load_project, open_ledger
 from obverse.session.planned_graph import PlannedGraph
 from obverse.session.planning import Number, Planned, Wish, plan, read
@@ -71,7 +72,7 @@ class Session:
     ) -> None:
         self.learned = load_learned(project.catalog)
         self.catalog: Catalog = with_defaults(project.catalog, self.learned)
-        self._facts = self.catalog.fingerprint()
+        self._facts = identity.fingerprint(self.catalog)
         self.engine: Engine = project.engine
         self._ledger, self._version, self.overlay, self._close = ledger, version, overlay, close
         self._rng, self._door, self._boundary = rng if rng is not None else Rng(), door, boundary
@@ -164,12 +165,18 @@ class Session:
         return [a.from_store() for a in answers] if again else answers
 
     def measure(
-        self, planned: Planned | PlannedGraph, seal: Seal, key: str = "", then: Then = None, batch: str = "release"
+        self,
+        planned: Planned | PlannedGraph,
+        seal: Seal,
+        key: str = "",
+        then: Then = None,
+        batch: str = "release",
+        after: Plans = (),
     ) -> tuple[bytes, bool]:
-        """What a release measures, after what it asks first: charged once, or stored, and which. `batch` tells them apart."""
+        """A release's measurements: charged once, or stored, and which. `batch` and `after` tell releases apart."""
         first = tuple(Asked(one.costed, one.emitted, seal) for one in planned.first)
         asked = Asked(planned.costed, planned.emitted, seal, first, then)
-        return self._charged((asked,), self._debit((planned,), planned.loss, key, batch))
+        return self._charged((asked,), self._debit((planned,), planned.loss, key, batch, after))
 
     def batch_loss(self, planned: Sequence[Planned], delta: Fraction) -> Loss:
         """The batch as one loss: tight (epsilon, delta) where losses are pure, rho added where they are concentrated."""
@@ -227,14 +234,16 @@ class Session:
             raise no_private_table()
         return self._ledger
 
-    def _debit(self, planned: Sequence[Planned | PlannedGraph], loss: Loss, key: str, batch: str = "") -> Debit:
+    def _debit(self, planned: Plans, loss: Loss, key: str, batch: str = "", after: Plans = ()) -> Debit:
         about = {} if not any(p.now for p in planned) else {"now": next(p.now or "" for p in planned)}
         note = ";\n".join(p.text for p in planned)
         version, _ = self._version(), self.overlay()  # which is read again at the debit; what is wrong with it is told here
-        mark = fingerprint(planned, self.catalog, version, batch, self._facts)
-        question = fingerprint(planned, self.catalog, "", batch, self._facts)
+        mark = fingerprint(planned, self.catalog, version, batch, self._facts, after)
+        question = fingerprint(planned, self.catalog, "", batch, self._facts, after)
+        former = former_names(planned, self.catalog, version, batch, after)
         self.ledger.record_catalog(self._facts)
-        return Debit(self._scope, loss, mark, question, key, self.purse.caps(), note, about, parts_of(planned), self.overlay)
+        caps, parts = self.purse.caps(), parts_of(planned)
+        return Debit(self._scope, loss, mark, question, key, caps, note, about, parts, self.overlay, former)
 
     def _charged(self, asked: tuple[Asked, ...], debit: Debit, **more: Any) -> tuple[bytes, bool]:
         """Through the door, with what this session has."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from obverse.catalog.identity import fingerprint
 from obverse.catalog.load import loads
 from obverse.catalog.schema import json_schema
 from obverse.core.errors import CatalogError
@@ -48,8 +49,8 @@ def test_a_network_is_the_one_protected_part_of_its_project(unit: str) -> None:
 
 def test_what_is_declared_of_a_network_is_a_fact_that_answers_hang_on() -> None:
     told = ("", "degree = 50", "degree = 51", "listed = true", 'ends = ["a", "b"]')
-    found = [loads(TOML.format(unit="node", more=more), Path("/nowhere")).fingerprint() for more in told]
-    found.append(loads(TOML.format(unit="edge", more=""), Path("/nowhere")).fingerprint())
+    found = [fingerprint(loads(TOML.format(unit="node", more=more), Path("/nowhere"))) for more in told]
+    found.append(fingerprint(loads(TOML.format(unit="edge", more=""), Path("/nowhere"))))
     assert len(set(found)) == len(found)
 
 

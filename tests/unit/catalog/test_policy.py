@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from obverse.catalog.identity import fingerprint
 from obverse.catalog.load import loads
 from obverse.catalog.policy import within_policy
 from obverse.core.errors import CatalogError, Refused
@@ -46,7 +47,7 @@ def test_basis_last_day_and_tables_apart_are_read() -> None:
     assert catalog.tables["people"].basis == "consent"
     assert catalog.tables["people"].retain_until == dt.date(2030, 12, 31)
     assert catalog.apart == (("people", "visits"), ("visits", "rooms"))
-    assert loads(text(), Path("/")).fingerprint() == catalog.fingerprint()  # no answer depends on them
+    assert fingerprint(loads(text(), Path("/"))) == fingerprint(catalog)  # no answer depends on them
 
 
 def test_a_day_and_what_is_apart_hold_for_whatever_is_read_on_the_way() -> None:

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from obverse.core.canonical import canonical
 from obverse.core.errors import LedgerError
 from obverse.core.loss import NO_LOSS, ApproxLoss, BoundedRangeLoss, Composed, PureLoss, Repeated, ZcdpLoss
-from obverse.ledger.codec import canonical, decode, encode, fraction_of, fraction_text
+from obverse.ledger.codec import decode, encode, fraction_of, fraction_text
 
 # Never edit these lines; add below them.
 GOLDEN = {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from obverse.catalog.model import Budget
 from obverse.core.errors import BudgetExceeded, Failed, InvariantBroken, LedgerError, Refused
-from obverse.core.ledger import Caps, Fingerprint, Receipt, Scope, Spent, Stored, Terms
+from obverse.core.ledger import Caps, Fingerprint, Former, Receipt, Scope, Spent, Stored, Terms
 from obverse.core.loss import NO_LOSS, Composed, PureLoss, Repeated, ZcdpLoss
 from obverse.core.units import Neighbours
 from obverse.ledger.memory import MemoryLedger
@@ -282,3 +282,33 @@ def test_the_clock_does_not_matter_to_what_is_spent(ask, year):
     ledger = MemoryLedger("data", TERMS, Budget(Fraction(1)), clock=lambda: f"{year}-01-01T00:00:00Z")
     ask(ledger, "plan", "1")
     refused("budget_exhausted", ask, ledger, "plan 2", "0.1")
+
+
+def test_two_versions_at_one_ledger_charge_once(ledger, pure_cap):
+    """An earlier version knows a debit by its former name alone, this one by both: each finds what the other stored."""
+    caps, scope, loss = Caps(pure_cap("1", "0")), Scope(ledger.dataset(), "ana"), PureLoss(Fraction(1, 10))
+    former = Former(Fingerprint("former plan"), Fingerprint("former question"))
+
+    def earlier(plan: str, question: str, key: str = "") -> Receipt | Stored:
+        return ledger.reserve(scope, loss, Fingerprint(plan), key=key, caps=caps, question=question)
+
+    def later(plan: str, question: str, former: Former | None, key: str = "") -> Receipt | Stored:
+        return ledger.reserve(scope, loss, Fingerprint(plan), key=key, caps=caps, question=question, former=former)
+
+    receipt = earlier("former plan", "former question", "k")
+    assert isinstance(receipt, Receipt)
+    ledger.settle(receipt, b"answered before")
+    for key in ("", "k"):
+        found = later("plan", "question", former, key)
+        assert isinstance(found, Stored)
+        assert found.answer == b"answered before"
+    other = Former(Fingerprint("former other"), Fingerprint("former other question"))
+    receipt = later("other", "other question", other, "j")
+    assert isinstance(receipt, Receipt)
+    ledger.settle(receipt, b"answered after")
+    for found in (earlier("former other", "former other question", "j"), earlier("former other", "former other question")):
+        assert isinstance(found, Stored)
+        assert found.answer == b"answered after"
+    assert isinstance(later("other", "other question", None), Stored)  # by its canonical name alone
+    refused("idempotency_conflict", later, "third", "third question", None, "k")
+    assert ledger.spent().amount == Fraction(2, 10)

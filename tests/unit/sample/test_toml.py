@@ -4,6 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+from obverse.catalog.identity import fingerprint
 from obverse.catalog.load import loads
 from obverse.catalog.model import Budget
 from obverse.sample.toml import CATALOG
@@ -48,6 +49,6 @@ def test_the_sample_declares_what_the_corpus_declares_and_analysts_sizes_and_a_s
     sample, corpus = loads(CATALOG, root), loads(BARE, root)
     tables = {name: replace(table, rows_about=None) for name, table in sample.tables.items()}
     assert replace(sample, analysts={}, purposes={}, surveys={}, tables=tables) == corpus
-    assert sample.fingerprint() == corpus.fingerprint()
+    assert fingerprint(sample) == fingerprint(corpus)
     assert sample.analysts["ana"].budget is None
     assert sample.analysts["ben"].budget == Budget(Fraction(1), Fraction(1, 10**6))

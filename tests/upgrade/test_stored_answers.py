@@ -1,0 +1,83 @@
+"""Projects that earlier versions made and asked: opened by this one, every stored answer is given again, and free.
+
+identities.json pins the former and the canonical identity of every debit in `worlds`: a change there is a second charge.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from obverse.cli.main import cli
+from obverse.ledger import acts
+from obverse.session import marks
+from obverse.session.marks import real_path
+from tests.upgrade.worlds import WORLDS, published
+
+GOLDEN = Path(__file__).parent / "identities.json"
+VERSIONS = sorted(folder.name for folder in Path(__file__).parent.glob("v*"))
+
+
+@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_an_earlier_version_answered_is_free(
+    version: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = unpacked(version, name, tmp_path, monkeypatch)
+    answers = json.loads((world / "answers.json").read_text(encoding="utf-8"))["answers"]
+    spent, identities = run("budget"), requested(monkeypatch)
+    for n, (args, answer) in enumerate(zip(WORLDS[name].commands, answers, strict=True)):
+        out = ["--out", str(tmp_path / f"again{n}")] if published(args) else []
+        again = run(*args, *out)
+        if published(args):
+            assert (tmp_path / f"again{n}" / "metadata.json").exists()
+        else:
+            for one, old in zip(several(again), several(answer), strict=True):
+                assert one["price"]["stored"], args
+                assert (one["columns"], one["rows"], one["intervals"]) == (old["columns"], old["rows"], old["intervals"])
+                assert one["claim"]["receipt"] == old["claim"]["receipt"]
+        assert run("budget") == spent, args
+    run("ledger", "verify")
+    assert identities == json.loads(GOLDEN.read_text(encoding="utf-8"))[name], "a stored answer would not be recognised"
+
+
+def unpacked(version: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The world as it was; its sources count as lying where they lay, since identities name their place."""
+    with tarfile.open(Path(__file__).parent / version / f"{name}.tar.xz") as tar:
+        tar.extractall(tmp_path, filter="data")
+    world = tmp_path / name
+    lay, here = json.loads((world / "answers.json").read_text(encoding="utf-8"))["at"], os.path.realpath(world / "project")
+    monkeypatch.setattr(marks, "real_path", lambda table: real_path(table).replace(here, lay))
+    monkeypatch.setenv("OBVERSE_HOME", str(world / "home"))
+    monkeypatch.chdir(world / "project")
+    return world
+
+
+def requested(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The identities, without the data's version, under which debits are looked up from now on."""
+    found: list[list[str]] = []
+    reserve = acts.reserve
+
+    def noted(book: Any, request: Any) -> Any:
+        found.append([*request.questions])
+        return reserve(book, request)
+
+    monkeypatch.setattr(acts, "reserve", noted)
+    return found
+
+
+def run(*args: str) -> Any:
+    found = CliRunner().invoke(cli, [*args, "--json"])
+    assert found.exit_code == 0, (args, found.output)
+    return json.loads(found.stdout)
+
+
+def several(answer: Any) -> list[Any]:
+    found = answer.get("answers", answer) if isinstance(answer, dict) else answer
+    return found if isinstance(found, list) else [found]

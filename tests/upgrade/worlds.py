@@ -1,0 +1,252 @@
+"""Projects of every kind, with what is asked of them: made by one version, asked again by every later one.
+
+`python -m tests.upgrade.worlds FOLDER` makes them with the version that is installed, and packs them into FOLDER.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HEAD = """\
+[project]
+name = "{name}"
+[privacy]
+accounting = "{accounting}"
+neighbours = "{neighbours}"
+epsilon = 0.1
+delta = 1e-8
+[budget]
+epsilon = 60
+delta = 1e-4
+"""
+PEOPLE = """\
+[analysts.ana]
+epsilon = 50
+purposes = ["quality"]
+[purposes.quality]
+epsilon = 50
+[tables.people]
+source = "people.csv"
+unit = "person_id"
+{size}
+[tables.people.columns]
+age = {{ type = "integer", bounds = [0, 90] }}
+sex = {{ type = "text", values = ["F", "M", "X"] }}
+town = {{ type = "text" }}
+place = {{ type = "text", values = "places.place" }}
+salary = {{ type = "double", bounds = [0, 5000], grid = 0.5 }}
+joined = {{ type = "date", bounds = ["2020-01-01", "2025-12-31"] }}
+[tables.visits]
+source = "visits.csv"
+unit = "person_id -> people.person_id"
+limits = {limits}
+[tables.visits.columns]
+ward = {{ type = "text", values = ["a", "b", "c"] }}
+cost = {{ type = "double", bounds = [0, 100], grid = 0.01 }}
+[tables.places]
+source = "places.csv"
+public = true
+"""
+GROWING = """\
+[tables.events]
+source = "events.csv"
+unit = "user"
+limits = {{ rows = 5 }}
+partition = {{ column = "day", counts = "{counts}" }}
+[tables.events.columns]
+day = {{ type = "date", bounds = ["2026-01-01", "2026-12-31"] }}
+kind = {{ type = "text", values = ["x", "y"] }}
+"""
+FRIENDS = """\
+[tables.members]
+source = "members.csv"
+public = true
+[graphs.friends]
+edges = "friends.csv"
+nodes = "members.id"
+unit = "edge"
+degree = 20
+"""
+SURVEYS = """\
+[surveys.dose]
+question = "Have you missed a dose?"
+options = ["no", "yes"]
+epsilon = 1
+purpose = "To learn how many do."
+consent = "I agree."
+[surveys.hours]
+question = "How many hours?"
+bounds = [0, 10]
+epsilon = 2
+purpose = "To learn how long."
+consent = "I agree."
+"""
+
+
+@dataclass(frozen=True)
+class World:
+    """A project, and commands whose answers are stored: asked again, each is free and the same."""
+
+    toml: str
+    files: Callable[[Path], None]
+    before: tuple[tuple[str, ...], ...] = ()  # acts that are made once
+    commands: tuple[tuple[str, ...], ...] = field(default=())
+
+
+def people(folder: Path) -> None:
+    """Values beyond what is declared, missing ones, and people with many rows among them."""
+    dice = random.Random(7)
+    towns, places = ["Ahr", "Bonn", "Celle"] * 8 + ["Deutz"], ["north", "south", "west"]
+    rows = ["person_id,age,sex,town,place,salary,joined"]
+    for n in range(400):
+        sex = dice.choice(["F", "M", "X", "F", "M", "", "D"])
+        day = f"20{dice.randint(20, 25)}-0{dice.randint(1, 9)}-1{dice.randint(0, 9)}"
+        age, salary = dice.choice(["", *map(str, range(100))]), dice.randint(0, 12000) / 2
+        rows.append(f"{n},{age},{sex},{dice.choice(towns)},{dice.choice(places)},{salary},{day}")
+    (folder / "people.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    visits = ["person_id,ward,cost"]
+    for n in range(380):
+        visits += [f"{n},{dice.choice('abcd')},{dice.randint(0, 12000) / 100}" for _ in range(dice.choice([0, 1, 2, 9]))]
+    (folder / "visits.csv").write_text("\n".join(visits) + "\n", encoding="utf-8")
+    batch = "SELECT COUNT(*) AS n FROM people;\nSELECT SUM(salary) AS s FROM people;\n"
+    (folder / "batch.sql").write_text(batch, encoding="utf-8")
+    (folder / "places.csv").write_text("place,region\nnorth,up\nsouth,down\nwest,down\n", encoding="utf-8")
+
+
+def events(folder: Path) -> None:
+    dice = random.Random(8)
+    rows = [f"{dice.randint(0, 200)},2026-01-{day:02},{dice.choice('xy')}" for day in range(1, 11) for _ in range(120)]
+    (folder / "events.csv").write_text("user,day,kind\n" + "\n".join(rows) + "\n", encoding="utf-8")
+
+
+def friends(folder: Path) -> None:
+    dice = random.Random(9)
+    pairs = {tuple(sorted(dice.sample(range(60), 2))) for _ in range(200)}
+    (folder / "friends.csv").write_text("from,to\n" + "".join(f"p{a},p{b}\n" for a, b in sorted(pairs)), encoding="utf-8")
+    (folder / "members.csv").write_text("id,party\n" + "".join(f"p{n},{'lr'[n % 2]}\n" for n in range(60)), encoding="utf-8")
+
+
+def people_toml(
+    name: str, accounting: str = "pure", neighbours: str = "add-remove", limits: str = "{ rows = 4, groups = 2 }"
+) -> str:
+    size = "size = 400" if neighbours == "replace" else ""
+    return HEAD.format(name=name, accounting=accounting, neighbours=neighbours) + PEOPLE.format(size=size, limits=limits)
+
+
+ASKED = (
+    ("ask", "SELECT COUNT(*) AS n FROM people WHERE age > 30 AND joined >= DATE '2021-05-01'"),
+    ("ask", "SELECT sex, COUNT(*) AS n, AVG(salary) AS mean FROM people GROUP BY sex HAVING COUNT(*) > 3 ORDER BY n DESC"),
+    ("ask", "SELECT COUNT(*) AS n FROM people WHERE sex IS NULL OR UPPER(sex) = 'F'"),
+    ("ask", "--analyst", "ana", "--purpose", "quality", "SELECT MEDIAN(age) AS m, STDDEV(salary) AS s FROM people"),
+    ("ask", "--above", "10", "--first", "2", "SELECT age, COUNT(*) AS n FROM people GROUP BY age"),
+    ("ask", "--within", "60", "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"),
+    ("ask", "SELECT p.sex, MAX(v.cost) AS top, COUNT(DISTINCT v.ward) AS wards FROM people p "
+     "LEFT JOIN visits v ON v.person_id = p.person_id WHERE p.place IN ('north', 'west') GROUP BY p.sex"),
+    ("ask", "WITH spent AS (SELECT person_id, SUM(cost) AS total FROM visits GROUP BY person_id) "
+     "SELECT l.region, AVG(s.total) AS mean FROM people p JOIN spent s ON s.person_id = p.person_id "
+     "JOIN places l ON l.place = p.place GROUP BY ROLLUP (l.region)"),
+    ("ask", "SELECT COUNT(*) AS n FROM people p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.person_id = p.person_id)"),
+    ("ask", "--epsilon", "0.2", "--batch", "batch.sql"),
+    ("ask", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.4, privacy_unit_column=person_id) SUM(cost) AS s FROM visits"),
+    ("ask", "--key", "request-1", "SELECT COUNT(*) AS n FROM visits"),
+)  # fmt: skip
+KEYED = (("ask", "--epsilon", "1", "SELECT town, COUNT(*) AS n FROM people GROUP BY town"),)
+PUBLISHED = (
+    ("publish", "table", "people", "--by", "age,sex", "--by", "place", "--bins", "age=9", "--epsilon", "1"),
+    ("publish", "quantiles", "people", "salary", "--by", "sex", "--epsilon", "1"),
+    ("publish", "synthetic", "people", "--columns", "sex,place,age", "--bins", "age=3", "--epsilon", "2"),
+    ("publish", "synthetic", "visits", "--columns", "ward", "--parent", "people", "--parent-columns", "sex", "--epsilon", "2"),
+    ("publish", "hierarchy", "people", "--spine", "region,place", "--places", "places", "--cells", "sex", "--epsilon", "1"),
+)
+WORLDS = {
+    "pure": World(people_toml("pure"), people, (), (*ASKED, *KEYED)),
+    "zcdp": World(people_toml("zcdp", "zcdp"), people, (), (*ASKED[:4], *ASKED[5:10], *PUBLISHED)),
+    "replace": World(people_toml("replace", neighbours="replace"), people, (), (*ASKED[:3], PUBLISHED[0])),
+    "learned": World(people_toml("learned", limits='"auto"'), people, (("limits", "learn", "visits"),), (ASKED[5], ASKED[7])),
+    "rights": World(
+        people_toml("rights"), people,
+        (
+            ("rights", "suppress", "7", "--reason", "objection"),
+            ("rights", "correct", "8", "people", "--set", "age=40", "--reason", "typo"),
+        ),
+        (ASKED[0], PUBLISHED[0]),
+    ),
+    "first": World(
+        HEAD.format(name="first", accounting="pure", neighbours="add-remove") + GROWING.format(counts="first"), events,
+        (("data", "publish", "--through", "2026-01-10"),),
+        (("ask", "SELECT kind, COUNT(*) AS n FROM events WHERE day <= DATE '2026-01-05' GROUP BY kind"),
+         ("ask", "SELECT COUNT(*) AS n FROM events")),
+    ),
+    "each": World(
+        HEAD.format(name="each", accounting="zcdp", neighbours="add-remove") + GROWING.format(counts="each"), events,
+        (("data", "publish", "--through", "2026-01-10"),),
+        (("ask", "SELECT day, COUNT(*) AS n FROM events GROUP BY day LIMIT 12"),),
+    ),
+    "network": World(
+        HEAD.format(name="network", accounting="pure", neighbours="add-remove") + FRIENDS, friends, (),
+        (("publish", "graph", "friends", "--stats", "edges,degrees,mixing:party,triangles", "--epsilon", "2"),),
+    ),
+}  # fmt: skip
+
+
+def run(args: tuple[str, ...], folder: Path, out: Path | None = None) -> object:
+    """One command in the folder, with JSON out."""
+    more = ["--out", str(out)] if out is not None else []
+    command = [sys.executable, "-m", "obverse", *args, *more, "--json"]
+    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if found.returncode:
+        raise RuntimeError(f"{args}: {found.stdout} {found.stderr}")
+    return json.loads(found.stdout)
+
+
+def published(args: tuple[str, ...]) -> bool:
+    return args[0] == "publish"
+
+
+@contextlib.contextmanager
+def home(folder: Path) -> Iterator[None]:
+    """The place where this machine remembers ledgers."""
+    before = os.environ.get("OBVERSE_HOME")
+    os.environ["OBVERSE_HOME"] = str(folder)
+    try:
+        yield
+    finally:
+        del os.environ["OBVERSE_HOME"]
+        if before is not None:
+            os.environ["OBVERSE_HOME"] = before
+
+
+def make(name: str, at: Path) -> None:
+    """One project under `at`, asked all it is for; what was answered lies beside it."""
+    world, folder = WORLDS[name], at / "project"
+    folder.mkdir(parents=True)
+    (folder / "obverse.toml").write_text(world.toml.format() if "{{" in world.toml else world.toml, encoding="utf-8")
+    world.files(folder)
+    with home(at / "home"):
+        for args in world.before:
+            run(args, folder)
+        answers = [run(args, folder, at / f"release{n}" if published(args) else None) for n, args in enumerate(world.commands)]
+    (at / "answers.json").write_text(json.dumps({"at": str(folder), "answers": answers}, indent=1), encoding="utf-8")
+
+
+def main(target: Path) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    for name in WORLDS:
+        with tempfile.TemporaryDirectory(prefix="obverse-upgrade-") as at:
+            make(name, Path(at) / name)
+            with tarfile.open(target / f"{name}.tar.xz", "w:xz") as tar:
+                tar.add(Path(at) / name, name)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
