@@ -15,6 +15,7 @@ from obverse.core.engine import Engine
 from obverse.core.types import Value
 from obverse.engines.duckdb import DuckDBEngine
 from obverse.testing.neighbours import Tables
+from tests import distribution
 from tests.batched import DB, batched
 from tests.servers import postgres_address, spark_session
 
@@ -22,6 +23,10 @@ Schemas = Mapping[str, Mapping[str, str]]  # tables and columns to types, by Duc
 NUMBERS = itertools.count()
 READER = "reader"
 POSTGRES_TYPES = {"DOUBLE": "DOUBLE PRECISION", "VARCHAR": "TEXT"}
+FOLDED = "CREATE COLLATION clinic.folded (provider = icu, locale = 'und-u-ks-level1', deterministic = false)"
+COLLATED = {  # types of text for which 'a' and 'A' are equal
+    "duckdb": "VARCHAR COLLATE NOCASE", "postgres": "TEXT COLLATE clinic.folded", "spark": "STRING COLLATE UTF8_LCASE",
+}  # fmt: skip
 
 
 class Stand(Protocol):
@@ -40,8 +45,8 @@ class Stand(Protocol):
 class MemoryEngine(DuckDBEngine):
     """The product's engine, locked as in production, over tables in memory that a test fills."""
 
-    def __init__(self, catalog: Catalog, schemas: Schemas, parallel: int = 0) -> None:
-        self.physical, self.parallel = schemas, parallel
+    def __init__(self, catalog: Catalog, schemas: Schemas, parallel: int = 0, texts: str = "") -> None:
+        self.physical, self.parallel, self.texts = schemas, parallel, texts
         self.read = functools.lru_cache(maxsize=1024)(self._read)
         super().__init__(catalog)
 
@@ -51,7 +56,7 @@ class MemoryEngine(DuckDBEngine):
         super()._lock(catalog)
 
     def _declare(self, table: Table) -> None:
-        columns = ", ".join(f'"{name}" {kind}' for name, kind in self.physical[table.name].items())
+        columns = ", ".join(f'"{name}" {kind}' for name, kind in kinds_of(self.physical[table.name], self.texts).items())
         self._connection.execute(f'CREATE TABLE "{table.name}" ({columns})')
         self._schemas[table.name] = self.physical[table.name]
 
@@ -77,9 +82,9 @@ class MemoryEngine(DuckDBEngine):
 
 
 class DuckDBStand:
-    def __init__(self, catalog: Catalog, schemas: Schemas, parallel: int = 0) -> None:
+    def __init__(self, catalog: Catalog, schemas: Schemas, parallel: int = 0, texts: str = "") -> None:
         self.catalog = catalog
-        self.engine = MemoryEngine(catalog, schemas, parallel)
+        self.engine = MemoryEngine(catalog, schemas, parallel, texts)
 
     def fill(self, tables: Tables) -> None:
         self.engine.fill(tables)
@@ -91,13 +96,13 @@ class DuckDBStand:
 class PostgresStand:
     """A database of its own on the tests' server; the engine comes as a role that may only read."""
 
-    def __init__(self, catalog: Catalog, schemas: Schemas, parallel: int = 0) -> None:
+    def __init__(self, catalog: Catalog, schemas: Schemas, parallel: int = 0, texts: str = "") -> None:
         import psycopg
 
         from obverse.engines.postgres import PostgresEngine
 
         self.schemas = schemas
-        address = postgres_address()
+        address = distribution.database() if texts else postgres_address()  # only that one has collations of its own
         self.owner = psycopg.connect(address, autocommit=True)
         variable = f"OBVERSE_TESTS_POSTGRES_{next(NUMBERS)}"
         os.environ[variable] = address.replace("postgres:@", f"{READER}@")
@@ -106,8 +111,11 @@ class PostgresStand:
             execute(f"CREATE ROLE {READER} LOGIN")
         execute(f"CREATE SCHEMA clinic; GRANT USAGE ON SCHEMA clinic TO {READER}")
         execute(f"REVOKE TEMPORARY ON DATABASE {self.owner.info.dbname} FROM PUBLIC")
+        for statement in (FOLDED, "CREATE EXTENSION citext SCHEMA public") if texts else ():
+            execute(statement)
         for name, columns in schemas.items():
-            listed = ", ".join(f'"{column}" {POSTGRES_TYPES.get(kind, kind)}' for column, kind in columns.items())
+            kinds = kinds_of(columns, texts or "TEXT")
+            listed = ", ".join(f'"{column}" {POSTGRES_TYPES.get(kind, kind)}' for column, kind in kinds.items())
             execute(f'CREATE TABLE clinic."{name}" ({listed}); GRANT SELECT ON clinic."{name}" TO {READER}')
         if parallel:  # every plan that can be is split, however few the rows
             forced = {"max_parallel_workers_per_gather": parallel, "debug_parallel_query": "on" if parallel > 1 else "off"}
@@ -135,13 +143,16 @@ class PostgresStand:
 class SparkStand:
     """A session of its own in the tests' Spark, over frames of so many partitions."""
 
-    def __init__(self, catalog: Catalog, schemas: Schemas, parallel: int = 0) -> None:
+    def __init__(self, catalog: Catalog, schemas: Schemas, parallel: int = 0, texts: str = "") -> None:
         from obverse.engines.spark import SparkEngine
 
-        self.schemas = schemas
+        self.schemas, self.texts = schemas, texts
         self.spark = spark_session()  # the engine finds the small one of the tests
         self.catalog = replace(catalog, engine={"kind": "spark"})
-        self.engine = SparkEngine(self.catalog, {name: self.frame(name, ()) for name in catalog.tables})
+        handed = {name: self.frame(name, ()) for name in catalog.tables}
+        if texts:
+            handed = {name: self.typed(name, self.spark.createDataFrame(frame)) for name, frame in handed.items()}
+        self.engine = SparkEngine(self.catalog, handed)
         for setting in ("spark.sql.shuffle.partitions", "spark.sql.leafNodeDefaultParallelism") if parallel else ():
             self.engine._session.conf.set(setting, str(parallel))
 
@@ -153,7 +164,14 @@ class SparkStand:
 
     def fill(self, tables: Tables) -> None:
         for name, rows in tables.items():
-            self.engine._session.createDataFrame(self.frame(name, rows)).createOrReplaceTempView(name)
+            self.typed(name, self.engine._session.createDataFrame(self.frame(name, rows))).createOrReplaceTempView(name)
+
+    def typed(self, name: str, frame: Any) -> Any:
+        """The frame with its texts in the type that they are to have."""
+        texts = [column for column, kind in self.schemas[name].items() if kind == "VARCHAR" and self.texts]
+        return frame.selectExpr(
+            *(f"CAST(`{c}` AS {self.texts}) AS `{c}`" if c in texts else f"`{c}`" for c in frame.columns)
+        )
 
     def answers(self, texts: Sequence[str], databases: Sequence[Tables]) -> list[list[dict[str, Any]]]:
         """Of each text what it gives on each database, all databases in one job; rows of each lie in every partition."""
@@ -165,7 +183,7 @@ class SparkStand:
             told = [one for turn in turns for one in turn if one is not None]
             numbers = pa.array([n for n, _ in told], type=pa.int64())
             whole = self.frame(name, [row for _, row in told]).append_column(DB, numbers)
-            self.engine._session.createDataFrame(whole).createOrReplaceTempView(name)
+            self.typed(name, self.engine._session.createDataFrame(whole)).createOrReplaceTempView(name)
         found = []
         for text in texts:
             columns = dict(self.engine.run(batched(text, private, "spark"), timeout_s=300).reveal())
@@ -182,6 +200,11 @@ STANDS: dict[str, type[DuckDBStand] | type[PostgresStand] | type[SparkStand]] = 
     "postgres": PostgresStand,
     "spark": SparkStand,
 }
+
+
+def kinds_of(columns: Mapping[str, str], texts: str) -> dict[str, str]:
+    """Columns with their types, those of text with that one."""
+    return {name: texts if kind == "VARCHAR" and texts else kind for name, kind in columns.items()}
 
 
 def arrow_type(kind: str) -> Any:

@@ -36,7 +36,7 @@ LOCALES = {
 TEXTS: Table = {name: TABLE[name] for name in ("u", "x", "s", "many", "kind", "id")}
 BLANK: Table = {name: replace(held, values=(None,) * 4, texts={}) for name, held in TABLE.items()}
 EMPTY: Table = {name: replace(held, values=(), texts={}) for name, held in TABLE.items()}
-SHORT = ("a", "b", "A", "É", "é", None, "a", "ab")
+SHORT = ("a", "b", "A", "É", "é", None, "E\u0301", "ab")
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +140,16 @@ def texts_of(kind: str, values: Any = SHORT) -> Table:
         "s": Held('{ type = "text", values = ["a", "b", "É"] }', "VARCHAR", values, types),
         "i": Held('{ type = "integer" }', "VARCHAR", ("7", "70", None, " 7"), types),
     }
+
+
+COLLATIONS = ("NOCASE", "NOACCENT", "NOCASE.NOACCENT", "de", "NFC")
+
+
+@pytest.mark.parametrize("collation", COLLATIONS)
+def test_texts_of_every_collation_are_read_as_plain_ones_by_duckdb(collation: str) -> None:
+    table = texts_of("TEXT")
+    collated = {n: replace(held, types={"duckdb": f"VARCHAR COLLATE {collation}"}) for n, held in table.items()}
+    same_as_plain(table, DuckDBSite(collated))
 
 
 def same_as_plain(table: Table, here: Site) -> None:

@@ -99,6 +99,7 @@ class World:
     text: bool = False  # all columns lie as text, as in a CSV file
     kind: str = "duckdb"
     parallel: int = 0
+    texts: str = ""  # the engine's type of texts, where it is to be another one
     physical: ClassVar[dict[str, str]] = PHYSICAL
     catalog: Catalog = field(init=False)
     stand: Stand = field(init=False)
@@ -118,8 +119,10 @@ class World:
 
     def take(self, catalog: Catalog) -> None:
         """The catalog as the engine serves it."""
-        self.stand = STANDS[self.kind](catalog, self.schemas, self.parallel)
+        self.stand = STANDS[self.kind](catalog, self.schemas, self.parallel, self.texts)
         self.catalog = self.stand.catalog
+        if self.texts:  # as a project is completed: by the types that the engine tells
+            self.catalog = complete(self.catalog, {name: self.engine.schema(name) for name in self.catalog.tables}, {})
 
     @property
     def engine(self) -> Any:

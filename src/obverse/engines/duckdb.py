@@ -192,6 +192,7 @@ class DuckDBEngine:
         listed = ", ".join(text(p) for p in paths)
         for statement in (
             "SET GLOBAL TimeZone = 'UTC'",  # otherwise a time with a zone is read by the clock of the machine
+            "SET GLOBAL default_collation = 'binary'",  # literals and texts that are computed are compared by their bytes
             "SET disabled_optimizers = 'type_pushdown'",  # it makes a TRY_CAST over CSV drop the row, where NULL is meant
             f"SET allowed_paths = [{listed}]",
             "SET enable_external_access = false",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 
+from obverse.catalog.model import Column
 from obverse.core.types import Type, Value
 from obverse.plan.dialects.base import Dialect, listed
 
+BYTES = 'COLLATE "binary"'
 CALENDAR = dt.datetime.min, dt.datetime.max
 
 
@@ -25,6 +27,11 @@ class DuckDB(Dialect):
     }
 
     calls = {"reverse": lambda text: f"array_to_string(list_reverse(regexp_extract_all({text}, '(?s).')), '')"}
+
+    def stored(self, sql: str, column: Column) -> str:
+        """A text is compared by its bytes, whatever collation its column has in the source, which DESCRIBE does not show."""
+        read = super().stored(sql, column)
+        return f"({read} {BYTES})" if column.type is Type.TEXT else read
 
     def try_cast(self, sql: str, kind: Type, source: Type | None = None) -> str:
         """A text is read as a date of the years 1 to 9999 alone, as functions of dates assume: beyond, some raise."""
