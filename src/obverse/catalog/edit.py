@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -30,6 +30,33 @@ def with_number(text: str, path: KeyParts, number: Fraction) -> str:
         below = min(beside, default=len(lines))
         lines.insert(below, f"{dotted(path[-1:])} = {written}{_ending(text)}")
     return _checked("".join(lines), text, path, number)
+
+
+def with_flags(text: str, path: KeyParts, flags: Mapping[str, bool]) -> str:
+    """The text with flags added to the table at the path, whether it is an inline one or a section."""
+    wanted = _parsed(text)
+    here = wanted
+    for part in path:
+        here = here[part]
+    here.update(flags)
+    for candidate in _with_lines(text, path, [f"{key} = {str(value).lower()}" for key, value in flags.items()]):
+        try:
+            if _plain(_parsed(candidate)) == _plain(wanted):
+                return candidate
+        except tomllib.TOMLDecodeError:
+            continue
+    raise _cannot_edit(path, dict(flags))
+
+
+def _with_lines(text: str, path: KeyParts, written: Sequence[str]) -> Iterator[str]:
+    """The text with the words in each place that may be the end of an inline table, or the start of a section."""
+    line = key_lines(text)[path] - 1
+    lines = text.splitlines(keepends=True)
+    for at in (n for n, sign in reversed(list(enumerate(lines[line]))) if sign == "}"):
+        inside = lines[line][:at].rstrip()
+        changed = f"{inside}, {', '.join(written)} {lines[line][at:]}"
+        yield "".join([*lines[:line], changed, *lines[line + 1 :]])
+    yield "".join([*lines[: line + 1], *(one + _ending(text) for one in written), *lines[line + 1 :]])
 
 
 def with_analyst(text: str, name: str, facts: Mapping[str, Fact]) -> str:
@@ -78,19 +105,27 @@ def _checked(changed: str, text: str, path: KeyParts, value: object) -> str:
     except tomllib.TOMLDecodeError:
         found = {}
     if _plain(found) != _plain(wanted):
-        key = dotted(path)
-        raise Refused(
-            "cannot_edit",
-            f"obverse.toml is written in a way that cannot be changed safely at {key}",
-            why="comments and all other keys are to stay as they are.",
-            fix=f"Set {key} by hand: {_by_hand(value)}",
-        )
+        raise _cannot_edit(path, value)
     return changed
 
 
+def _cannot_edit(path: KeyParts, value: object) -> Refused:
+    key = dotted(path)
+    return Refused(
+        "cannot_edit",
+        f"obverse.toml is written in a way that cannot be changed safely at {key}",
+        why="comments and all other keys are to stay as they are.",
+        fix=f"Set {key} by hand: {_by_hand(value)}",
+    )
+
+
 def _by_hand(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, Fraction):
         return number_text(value)
+    if isinstance(value, dict) and all(isinstance(one, bool) for one in value.values()):
+        return ", ".join(f"{key} = {_by_hand(one)}" for key, one in value.items())
     return ", ".join(f"{key} = {_written(fact)}" for key, fact in value.items()) if isinstance(value, dict) else str(value)
 
 

@@ -111,6 +111,7 @@ EPSILON, DELTA, POSITIVE = Number("epsilon"), Number("delta"), Number("positive"
 PROJECT = Section(
     (
         Key("name", Text(), "What the project is called.", required=True),
+        Key("version", Whole(2), "Whose defaults hold, 1 or 2; 1 without it. `obverse check --upgrade` shows what changes."),
         Key("ledger", Text(), "Where spent budget is remembered; .obverse/ledger.db unless told."),
         Key("dataset", Text(), "The dataset whose budget is spent; projects over the same data share one."),
     )

@@ -132,6 +132,7 @@ def _catalog(raw: dict[str, Any], root: Path, document: Document) -> Catalog:
         serve=_serving(raw.get("serve", {}), root),
         surveys={name: survey(name, one, document) for name, one in raw.get("surveys", {}).items()},
         graphs=graphs,
+        version=project.get("version", 1),
     )
 
 

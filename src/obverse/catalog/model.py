@@ -244,6 +244,7 @@ class Catalog:
     apart: tuple[tuple[str, ...], ...] = ()  # tables that no question may bring together
     ledger_server: Server | None = None  # where several machines share one ledger; None: it is the file `ledger`
     graphs: Mapping[str, Network] = field(default_factory=dict)
+    version: int = 1  # of obverse.toml, which decides what its defaults mean; no fact of its own
 
     @property
     def held(self) -> tuple[Table, ...]:

@@ -19,19 +19,27 @@ COLOURS = {"ok": "green", "warn": "yellow", "open": "magenta", "error": "red"}
 
 @click.command(cls=Verb)
 @click.option("--sniff", is_flag=True, help="Read the values of CSV files too: are they written as their types are read?")
+@click.option("--upgrade", is_flag=True, help="Write the newest version into obverse.toml; defaults that changed then hold.")
+@click.option("--keep-defaults", is_flag=True, help="With --upgrade: write the old defaults wherever the file relies on them.")
 @with_json
 @with_project
 @click.pass_context
-def check(ctx: click.Context, sniff: bool, as_json: bool, project: Path) -> None:
+def check(ctx: click.Context, sniff: bool, upgrade: bool, keep_defaults: bool, as_json: bool, project: Path) -> None:
     """Validate obverse.toml, its sources and its ledger.
 
     Each error names file, line and key, and the nearest valid key. Warnings are for the curator's eyes: free text that
-    analysts may filter by, and rows that changed since they were published. Exit code 3 when something is wrong.
+    analysts may filter by, rows that changed since they were published, and defaults of an earlier version that are still
+    in force. Exit code 3 when something is wrong.
 
     \b
-    Example:
+    Examples:
       obverse check -p hospital
+      obverse check -p hospital --upgrade
     """
+    if keep_defaults and not upgrade:
+        raise click.UsageError("--keep-defaults goes with --upgrade.")
+    if upgrade:
+        _upgrade(project, keep_defaults, as_json)
     from obverse.session.checking import check as findings_of
 
     found = findings_of(project, sniff=sniff)
@@ -48,6 +56,16 @@ def check(ctx: click.Context, sniff: bool, as_json: bool, project: Path) -> None
             click.echo("\nOpen questions are the comments that begin with ?; remove each once it is settled.")
     if wrong:
         ctx.exit(REFUSED)
+
+
+def _upgrade(project: Path, keep: bool, as_json: bool) -> None:
+    """Write the newest version, and say what changed its meaning."""
+    from obverse.session.curator import upgrade
+
+    changed = tuple(upgrade(project, keep=keep))
+    if not as_json:
+        for places, words in changed:
+            print_fact("kept" if keep else "changed", f"{places}: {words}", colour="yellow")
 
 
 def _print_error(error: ObverseError) -> None:

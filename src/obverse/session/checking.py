@@ -13,6 +13,7 @@ from obverse.catalog.draft import questions
 from obverse.catalog.load import FILE_NAME, problems
 from obverse.catalog.model import Budget, Catalog, Network, Survey, Table
 from obverse.catalog.tables import unit_text
+from obverse.catalog.upgrade import kept_defaults, summary
 from obverse.core.bounds import Unbounded
 from obverse.core.errors import ObverseError
 from obverse.core.numbers import plain
@@ -63,6 +64,7 @@ def check(project: Path, *, sniff: bool = False) -> tuple[Finding, ...]:
         return (_error(error), *left_open(project))
     catalog = loaded.catalog
     found = [Finding("ok", FILE_NAME, "every key is known, and the sources have the declared columns")]
+    found += _kept_defaults(project)
     unread_whole = [table for table in catalog.held if not (table.public or is_fit(loaded, table))]
     found += [_error(unfit(table, _fault(table) if sniff else "")) for table in unread_whole]
     found += [Finding("warn", "engine", f"its role {power}; {ENOUGH}") for power in loaded.engine.powers()]
@@ -78,6 +80,13 @@ def check(project: Path, *, sniff: bool = False) -> tuple[Finding, ...]:
         found += _ledger(catalog)
     public = {name for name, table in catalog.tables.items() if table.public}  # of which no bounds or values need be said
     return (*found, *(one for one in left_open(project) if one.about.rpartition(".")[0] not in public))
+
+
+def _kept_defaults(project: Path) -> Iterator[Finding]:
+    """Defaults of an earlier version that the file relies on."""
+    file = project / FILE_NAME if project.is_dir() else project
+    for places, words in summary(kept_defaults(file.read_text(encoding="utf-8-sig"))):
+        yield Finding("warn", places, f"{words}. `obverse check --upgrade` goes over to it")
 
 
 def _leaking(catalog: Catalog) -> Iterator[Finding]:

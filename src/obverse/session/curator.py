@@ -14,6 +14,7 @@ from obverse.catalog import parameters
 from obverse.catalog.edit import with_analyst, with_number
 from obverse.catalog.load import FILE_NAME, load, loads
 from obverse.catalog.model import Budget, Catalog
+from obverse.catalog.upgrade import kept_defaults, summary, upgraded
 from obverse.core.errors import LedgerError, Refused
 from obverse.core.ledger import Head
 from obverse.core.numbers import exact
@@ -108,6 +109,15 @@ def add_analyst(project: Path, name: str, epsilon: str | None, delta: str | None
     if purposes:
         facts["purposes"] = tuple(dict.fromkeys(purposes))
     return prepared(project, lambda text: with_analyst(text, name, facts))()
+
+
+def upgrade(project: Path, *, keep: bool) -> Iterator[tuple[str, str]]:
+    """Write the newest version into obverse.toml; which places rely on a default that changed, and how."""
+    file = project / FILE_NAME if project.is_dir() else project
+    load(project)
+    kept = kept_defaults(file.read_text(encoding="utf-8-sig"))
+    prepared(project, lambda text: upgraded(text, keep=keep))()
+    return summary(kept)
 
 
 def prepared(project: Path, change: Callable[[str], str]) -> Callable[[], Path]:

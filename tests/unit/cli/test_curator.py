@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,6 +48,17 @@ def test_check_says_what_holds_and_makes_no_ledger(obverse: Obverse, project: Pa
     assert "ok       people: protects person_id, one row per unit; several would count as one" in said.stdout
     assert "the first question makes it" in " ".join(said.stdout.split())
     assert not (project / ".obverse").exists()
+
+
+def test_check_upgrades_a_file_on_the_curators_word(obverse: Obverse, project: Path) -> None:
+    file = project / "obverse.toml"
+    before = file.read_text()
+    assert obverse("check", "-p", project, "--keep-defaults").exit_code == 2
+    assert file.read_text() == before
+    assert obverse("check", "-p", project, "--upgrade").exit_code == 0
+    assert tomllib.loads(file.read_text())["project"]["version"] == 2
+    assert obverse("check", "-p", project, "--upgrade").exit_code == 0  # a second time changes nothing
+    assert file.read_text().count("version = 2") == 1
 
 
 def test_check_names_file_line_key_and_the_nearest_key(obverse: Obverse, project: Path) -> None:
