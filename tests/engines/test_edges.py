@@ -121,6 +121,16 @@ def test_texts_are_compared_by_their_code_points_in_every_locale(locale: str, ex
 
 
 FOLDED = "CREATE COLLATION edges.folded (provider = icu, locale = 'und-u-ks-level1', deterministic = false)"
+CITEXT = "CREATE EXTENSION citext SCHEMA public"
+LETTERS = "'É', 'b', 'a', 'A', 'é', 'E\u0301', 'ab', 'p', 'P', 'q', 'Q', '7', '70', ' 7'"
+DOMAINS = (
+    "CREATE DOMAIN edges.folk AS public.citext",
+    "CREATE DOMAIN edges.alike AS TEXT COLLATE edges.folded",
+    "CREATE DOMAIN edges.kin AS edges.alike",
+    f"CREATE TYPE edges.letter AS ENUM ({LETTERS})",
+)
+KINDS = ("CHAR(5)", "VARCHAR(5)", "CITEXT", "TEXT COLLATE edges.folded", 'TEXT COLLATE "en-US-x-icu"')
+KINDS += ("edges.folk", "edges.alike", "edges.kin", "edges.letter")
 OWN = (
     counts("x = 'a'", "x = 'A'", "x < 'a'", "x = 'a '", "LENGTH(x) = 1", "x IN ('a', 'b')", "x || 'x' = 'ax'", "x >= 'É'"),
     counts("x ILIKE 'É'", "LOWER(x) = 'a'", "s = 'a'", "s IS NULL", "s || 'x' = 'ax'", "i = 7"),
@@ -160,9 +170,9 @@ def same_as_plain(table: Table, here: Site) -> None:
     reference.close()
 
 
-@pytest.mark.parametrize("kind", ["CHAR(5)", "VARCHAR(5)", "CITEXT", "TEXT COLLATE edges.folded", 'TEXT COLLATE "en-US-x-icu"'])
+@pytest.mark.parametrize("kind", KINDS)
 def test_texts_of_every_kind_are_read_as_plain_ones_by_postgres(kind: str) -> None:
-    before = ["CREATE EXTENSION citext SCHEMA public", FOLDED]
+    before = [CITEXT, FOLDED, *DOMAINS]
     table = texts_of(kind)
     same_as_plain(table, PostgresSite(table, distribution.database(LOCALES["icu en-US"]), before))
 

@@ -56,6 +56,11 @@ class Engine(Protocol):
         the tables that its rows lie in besides."""
         ...
 
+    def collations(self, table: str) -> Mapping[str, str]:
+        """Columns of text that the source compares otherwise than by their bytes, and the collation or type that it does so by;
+        metadata alone. Plans compare by bytes all the same."""
+        ...
+
     def powers(self) -> tuple[str, ...]:
         """What the engine may do beyond reading the declared tables, in words for the curator."""
         ...

@@ -11,6 +11,7 @@ from obverse.core.engine import BATCH_ROWS, Batches, Columns, EngineLimits, Publ
 from obverse.core.errors import CatalogError, invariant
 from obverse.core.secret import Exact
 from obverse.engines.batching import columns_of, in_time
+from obverse.engines.collated import of_duckdb
 from obverse.engines.csv_source import private_csv, public_csv, records, text
 from obverse.engines.failing import failure, public_failure
 from obverse.engines.same_files import unchanged
@@ -123,6 +124,17 @@ class DuckDBEngine:
 
     def known_by(self, table: str) -> tuple[str, str]:
         return "", ""  # files are known by their content, objects by their project
+
+    def collations(self, table: str) -> Mapping[str, str]:
+        if self._tables[table].source.kind not in ("duckdb", "object"):
+            return {}  # a text file and Parquet have none
+        cursor = self._connection.cursor()
+        try:
+            return of_duckdb(cursor, quoted(table), self.schema(table))
+        except self._duckdb.Error:
+            raise unreadable(self._tables[table]) from None
+        finally:
+            cursor.close()
 
     def powers(self) -> tuple[str, ...]:
         return ()

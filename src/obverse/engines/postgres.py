@@ -10,6 +10,7 @@ from obverse.catalog.model import Catalog, Table
 from obverse.core.engine import Batches, Columns, EngineLimits, PublicRows, Schema
 from obverse.core.errors import CatalogError, invariant
 from obverse.core.secret import Exact
+from obverse.engines.collated import of_postgres
 from obverse.engines.failing import failure, public_failure
 from obverse.engines.postgres_address import address, refused, settled
 from obverse.engines.postgres_rows import batches_of, columns_of
@@ -119,6 +120,10 @@ class PostgresEngine:
             among = [other for (other,) in cursor.execute(AMONG, {"t": oid}).fetchall() if other != oid]
             place, *others = (f"postgres:{server}/{database}/{one}" for one in (oid, *among))
             return place, repr(counted), *others
+
+    def collations(self, table: str) -> Mapping[str, str]:
+        with self._lock, self._reading(PROBE_S) as cursor:
+            return of_postgres(cursor, self._tables[table][0])
 
     def powers(self) -> tuple[str, ...]:
         """What the role may do beyond reading the declared tables, in words for the curator."""

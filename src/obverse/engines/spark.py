@@ -12,6 +12,7 @@ from obverse.core.engine import Batches, Columns, EngineLimits, PublicRows, Sche
 from obverse.core.errors import CatalogError, InvariantBroken, invariant
 from obverse.core.secret import Exact
 from obverse.engines.batching import in_time, midnight
+from obverse.engines.collated import of_spark
 from obverse.engines.duckdb import PROBE_S, unreadable
 from obverse.engines.failing import failure, public_failure
 from obverse.engines.same_files import unchanged
@@ -105,6 +106,10 @@ class SparkEngine:
         """What lies on a cluster is known by the names of both; Spark does not tell when its rows change."""
         source = self._sources[table]
         return f"spark:{self._url or 'local'}/{source.table or source.path}", ""
+
+    def collations(self, table: str) -> Mapping[str, str]:
+        described = self._session.sql(f"SELECT * FROM {quoted(table)} LIMIT 0").schema
+        return of_spark({field.name: field.dataType.simpleString() for field in described.fields})
 
     def powers(self) -> tuple[str, ...]:
         return ()

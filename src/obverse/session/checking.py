@@ -27,11 +27,13 @@ from obverse.ledger.register import changed, open_dataset
 from obverse.ledger.shared import known_there
 from obverse.session.claims import belief_words, budget_words
 from obverse.session.curator import ledger_known
-from obverse.session.opening import claimed, is_fit, leaking, load_project, public_private, unfit
+from obverse.session.opening import Project, claimed, is_fit, leaking, load_project, public_private, unfit
 from obverse.session.views import table_views
 
 NO_LEDGER = "none yet; the first question makes it, and fixes unit, neighbours and accounting"
 UNREAD = "numbers and dates of CSV files were not looked at; --sniff tells which are written so that they count as NULL"
+BY_BYTES = "texts that the source takes for equal are different values here. Ask for LOWER({}), or store one spelling of each"
+KEY_BY_BYTES = "two spellings of a key are two units, each protected by itself. Store one spelling of each key"
 ENOUGH = "it need only read the declared tables"
 CHANGED = "changed since they were published; analysts are not told. `obverse data publish` makes them a new version"
 
@@ -68,6 +70,7 @@ def check(project: Path, *, sniff: bool = False) -> tuple[Finding, ...]:
     unread_whole = [table for table in catalog.held if not (table.public or is_fit(loaded, table))]
     found += [_error(unfit(table, _fault(table) if sniff else "")) for table in unread_whole]
     found += [Finding("warn", "engine", f"its role {power}; {ENOUGH}") for power in loaded.engine.powers()]
+    found += [finding for table in catalog.held for finding in collated(table, loaded)]
     loaded.engine.close()
     found += _leaking(catalog)
     found += [_table(table, limits.limits) for table, limits in zip(catalog.tables.values(), table_views(catalog))]
@@ -144,6 +147,18 @@ def _survey(catalog: Catalog, survey: Survey) -> Finding:
         return _error(error)
     said = f"epsilon {plain(survey.epsilon)} a report, {plain(survey.lifetime)} in a lifetime, randomized by each person"
     return Finding("ok", f"survey {survey.name}", said)
+
+
+def collated(table: Table, project: Project) -> Iterator[Finding]:
+    """Columns whose source takes different texts for equal, which plans do not."""
+    declared = {name.lower(): name for name in table.columns}
+    paths = [other.unit for other in project.catalog.held if other.unit is not None]
+    keys: set[str | None] = {key for path in paths for there, key in path.steps if there == table.name}
+    keys |= {table.unit.column} if table.unit is not None else set()
+    for stored, collation in project.engine.collations(table.name).items():
+        if (name := declared.get(stored.lower())) is not None:
+            means = KEY_BY_BYTES if name in keys else BY_BYTES.format(name)
+            yield Finding("warn", f"{table.name}.{name}", f"its source compares it by {collation}, Obverse by bytes: {means}")
 
 
 def free_text(table: Table) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +61,9 @@ class EngineSpy:
 
     def known_by(self, table: str) -> tuple[str, ...]:
         return self.engine.known_by(table)
+
+    def collations(self, table: str) -> Mapping[str, str]:
+        return self.engine.collations(table)
 
     def powers(self) -> tuple[str, ...]:
         return self.engine.powers()

@@ -110,6 +110,9 @@ class Cage:
     def known_by(self, table: str) -> tuple[str, ...]:
         return tuple(str(one) for one in orjson.loads(self._call("known_by", (table,), START_S)))
 
+    def collations(self, table: str) -> dict[str, str]:
+        return dict(orjson.loads(self._call("collations", (table,), START_S)))
+
     def powers(self) -> tuple[str, ...]:
         return tuple(orjson.loads(self._call("powers", (), START_S)))
 

@@ -114,6 +114,10 @@ def _known_by(engine: Engine, table: str) -> bytes:
     return orjson.dumps(engine.known_by(table))
 
 
+def _collations(engine: Engine, table: str) -> bytes:
+    return orjson.dumps(dict(engine.collations(table)))
+
+
 def _powers(engine: Engine) -> bytes:
     return orjson.dumps(engine.powers())
 
@@ -125,5 +129,6 @@ CALLS: dict[str, Callable[..., bytes]] = {
     "public": _public,
     "readable": _readable,
     "known_by": _known_by,
+    "collations": _collations,
     "powers": _powers,
 }
