@@ -16,9 +16,11 @@ from click.testing import CliRunner
 
 from obverse.cli.main import cli
 from obverse.ledger import acts
+from obverse.release.check import check
 from obverse.session import marks
 from obverse.session.marks import real_path
-from tests.upgrade.worlds import WORLDS, published
+from tests.servers import postgres_address
+from tests.upgrade.worlds import WORLDS, published, restored
 
 GOLDEN = Path(__file__).parent / "identities.json"
 VERSIONS = sorted(folder.name for folder in Path(__file__).parent.glob("v*"))
@@ -36,7 +38,8 @@ def test_what_an_earlier_version_answered_is_free(
         out = ["--out", str(tmp_path / f"again{n}")] if published(args) else []
         again = run(*args, *out)
         if published(args):
-            assert (tmp_path / f"again{n}" / "metadata.json").exists()
+            assert held(tmp_path / f"again{n}")
+            assert held(world / f"release{n}")
         else:
             for one, old in zip(several(again), several(answer), strict=True):
                 assert one["price"]["stored"], args
@@ -56,7 +59,15 @@ def unpacked(version: str, name: str, tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(marks, "real_path", lambda table: real_path(table).replace(here, lay))
     monkeypatch.setenv("OBVERSE_HOME", str(world / "home"))
     monkeypatch.chdir(world / "project")
+    if (world / "ledger.json").exists():
+        monkeypatch.setenv("OBVERSE_UPGRADE_LEDGER", address := postgres_address())
+        restored(address, json.loads((world / "ledger.json").read_text(encoding="utf-8")))
     return world
+
+
+def held(release: Path) -> bool:
+    """Whether every check of a release folder holds."""
+    return all(one.holds for one in check(release))
 
 
 def requested(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:

@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -16,6 +19,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 HEAD = """\
 [project]
@@ -78,19 +82,38 @@ unit = "edge"
 degree = 20
 """
 SURVEYS = """\
+[project]
+name = "surveys"
 [surveys.dose]
 question = "Have you missed a dose?"
 options = ["no", "yes"]
 epsilon = 1
+reports = 3
+per_day = 3
+lifetime = 3
 purpose = "To learn how many do."
 consent = "I agree."
-[surveys.hours]
-question = "How many hours?"
-bounds = [0, 10]
-epsilon = 2
-purpose = "To learn how long."
+retention_days = 30000
+[surveys.pain]
+question = "Where does it hurt?"
+options = ["head", "back", "knee", "elsewhere"]
+protocol = "loloha"
+epsilon = 1
+permanent = 3
+reports = 5
+per_day = 5
+lifetime = 9
+purpose = "To learn where."
 consent = "I agree."
+retention_days = 30000
 """
+SHARED = """\
+[ledger]
+kind = "postgres"
+dsn_env = "OBVERSE_UPGRADE_LEDGER"
+"""
+TABLES = ("migration", "ledger", "dataset", "identity", "published", "unit_path", "entry", "answer", "note", "secret", "rights")
+SENT = {"dose": ("yes", "no"), "pain": ("back", "back", "knee")}  # by one device, one after the other
 
 
 @dataclass(frozen=True)
@@ -192,6 +215,10 @@ WORLDS = {
         (("data", "publish", "--through", "2026-01-10"),),
         (("ask", "SELECT day, COUNT(*) AS n FROM events GROUP BY day LIMIT 12"),),
     ),
+    "shared": World(
+        people_toml("shared").replace("[privacy]", 'dataset = "clinic"\n[privacy]', 1) + SHARED, people, (),
+        (*ASKED[:2], ASKED[9], ASKED[11]),
+    ),
     "network": World(
         HEAD.format(name="network", accounting="pure", neighbours="add-remove") + FRIENDS, friends, (),
         (("publish", "graph", "friends", "--stats", "edges,degrees,mixing:party,triangles", "--epsilon", "2"),),
@@ -239,11 +266,86 @@ def make(name: str, at: Path) -> None:
     (at / "answers.json").write_text(json.dumps({"at": str(folder), "answers": answers}, indent=1), encoding="utf-8")
 
 
+def make_shared(name: str, at: Path) -> None:
+    """The plain world with its ledger in PostgreSQL, and that database as SQL."""
+    from tests.servers import postgres_address
+
+    address = os.environ["OBVERSE_UPGRADE_LEDGER"] = postgres_address()
+    make(name, at)
+    (at / "ledger.json").write_text(json.dumps(dumped(address)), encoding="utf-8")
+
+
+def dumped(address: str) -> dict[str, Any]:
+    """The schema of a ledger in PostgreSQL as it was made, and every row."""
+    import psycopg
+
+    from obverse.ledger.postgres_schema import MIGRATIONS
+
+    with psycopg.connect(address) as connection:
+        rows = {table: "".join(copied(connection, table)) for table in TABLES}
+    return {"migrations": MIGRATIONS, "rows": rows}
+
+
+def copied(connection: Any, table: str) -> Iterator[str]:
+    with connection.cursor().copy(f"COPY obverse.{table} TO STDOUT") as copy:
+        for part in copy:
+            yield bytes(part).decode()
+
+
+def restored(address: str, ledger: dict[str, Any]) -> None:
+    """A ledger in an empty database, as it was dumped."""
+    import psycopg
+
+    with psycopg.connect(address) as connection:
+        connection.execute("CREATE SCHEMA obverse")
+        connection.execute("CREATE TABLE obverse.migration (number integer PRIMARY KEY, done timestamptz NOT NULL)")
+        for statement in (one for migration in ledger["migrations"] for one in migration):
+            connection.execute(statement)
+        for table, rows in ledger["rows"].items():
+            with connection.cursor().copy(f"COPY obverse.{table} FROM STDIN") as copy:
+                copy.write(rows)
+
+
+def make_surveys(name: str, at: Path) -> None:
+    """Surveys with a device that has answered some of each, its reports counted, and its state."""
+    folder = at / "project"
+    folder.mkdir(parents=True)
+    (folder / "obverse.toml").write_text(SURVEYS, encoding="utf-8")
+    answers: dict[str, Any] = {"at": str(folder)}
+    with home(at / "home"):
+        for survey, sent in SENT.items():
+            collect = functools.partial(collected, folder)
+            devices = ["device"] * len(sent) + [f"other{n}" for n in range(20)]
+            tokens = json.loads(collect("tokens", survey, "--count", str(len(devices) + 1), "--json"))["tokens"]
+            for token, device, answer in zip(tokens, devices, itertools.cycle(sent)):
+                report = collect("answer", survey, answer, "--token", token, "--device", device, "--consent")
+                (folder / "reports.txt").write_text(report, encoding="utf-8")
+                collect("add", survey, "reports.txt")
+            for device in devices[len(sent) :]:
+                shutil.rmtree(folder / device)
+            spec = json.loads(collect("spec", survey))
+            answers[survey] = {"spec": spec, "token": tokens[-1], "estimate": json.loads(collect("estimate", survey, "--json"))}
+    (at / "answers.json").write_text(json.dumps(answers, indent=1), encoding="utf-8")
+
+
+def collected(folder: Path, *args: str) -> str:
+    """What a command about a survey prints."""
+    found = subprocess.run(
+        [sys.executable, "-m", "obverse", "collect", *args], cwd=folder, capture_output=True, text=True, check=False
+    )
+    if found.returncode:
+        raise RuntimeError(f"{args}: {found.stdout} {found.stderr}")
+    return found.stdout
+
+
+MAKERS = {**dict.fromkeys(WORLDS, make), "surveys": make_surveys, "shared": make_shared}
+
+
 def main(target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
-    for name in WORLDS:
+    for name, maker in MAKERS.items():
         with tempfile.TemporaryDirectory(prefix="obverse-upgrade-") as at:
-            make(name, Path(at) / name)
+            maker(name, Path(at) / name)
             with tarfile.open(target / f"{name}.tar.xz", "w:xz") as tar:
                 tar.add(Path(at) / name, name)
 
