@@ -94,7 +94,7 @@ def _check(folders: tuple[Path, ...], settings: Settings, as_json: bool) -> None
         words = "on" if settings.tls else "at the proxy" if settings.proxies else "off, for this machine alone"
         found.append(("", checking.Line("TLS", words)))
     except ObverseError as error:
-        found.append(("", checking.Line("TLS", f"[{error.code}] {error.message}", False)))
+        found.append(("", checking.Line("TLS", checking.full_text(error), False)))
     names: list[str] = []
     for folder in folders:
         try:
@@ -103,7 +103,7 @@ def _check(folders: tuple[Path, ...], settings: Settings, as_json: bool) -> None
                 found += [(hosts[0].name, line) for line in checking.project(hosts[0])]
         except ObverseError as error:
             wrong = error.__cause__ if isinstance(error.__cause__, ObverseError) else error  # what strangers are not told
-            found.append((str(folder), checking.Line("Project", f"[{wrong.code}] {wrong.message}", False)))
+            found.append((str(folder), checking.Line("Project", checking.full_text(wrong), False)))
     _print_check(found, as_json)
     if any(line.fine is False for _, line in found):
         click.get_current_context().exit(REFUSED)

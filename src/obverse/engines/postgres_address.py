@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from obverse.core.errors import CatalogError
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     import psycopg
 
 OLDEST = 140_000
+PATHS = ("sslrootcert", "sslcert", "sslkey", "sslcrl", "sslcrldir", "passfile")
 SETTINGS = {
     "default_transaction_read_only": "on",
     "search_path": "pg_catalog",  # so that no function or operator of the curator's takes the place of the server's
@@ -41,6 +44,26 @@ def address(engine: Mapping[str, str]) -> str:
             fix=f"export {name}='postgresql://reader@host/database'",
         )
     return os.environ[name]
+
+
+def files(engine: Mapping[str, str]) -> Iterator[Path]:
+    """What the client library may read to connect: services, passwords, certificates and keys."""
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
+    home, variables = Path(os.environ.get("HOME") or "/nonexistent"), os.environ
+    services = [home / ".pg_service.conf"]
+    services += [Path(variables["PGSERVICEFILE"])] if variables.get("PGSERVICEFILE") else []
+    services += [Path(variables["PGSYSCONFDIR"]) / "pg_service.conf"] if variables.get("PGSYSCONFDIR") else []
+    yield from (*services, home / ".pgpass", home / ".postgresql")
+    yield from (Path(variables[name]) for name in ("PGPASSFILE", "PGSSLROOTCERT") if variables.get(name))
+    with suppress(CatalogError, ProgrammingError):
+        told = conninfo_to_dict(address(engine))
+        yield from (Path(str(told[name])).expanduser() for name in PATHS if told.get(name))
+    for service in services:
+        with suppress(OSError, UnicodeDecodeError):
+            lines = (line.partition("=") for line in service.read_text().splitlines())
+            yield from (Path(value.strip()) for name, _, value in lines if name.strip() in PATHS)
 
 
 def refused() -> CatalogError:

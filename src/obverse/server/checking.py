@@ -15,6 +15,7 @@ from time import monotonic
 
 from obverse.catalog.model import Oidc
 from obverse.core.errors import ObverseError
+from obverse.server.cage import landlock
 from obverse.server.host import Host
 from obverse.server.oidc import keys
 from obverse.server.predict import ROW_S, limit_s, predicted_s, start_s
@@ -35,6 +36,15 @@ try:
 except OSError:
     print(True)
 """
+_FILES = """
+from obverse.server.cage import landlock, locks
+locks.paths(landlock.libraries(), network=False)
+import os
+try:
+    os.listdir("/")
+except OSError:
+    print(True)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +56,29 @@ class Line:
     fine: bool | None = True
 
 
+def full_text(error: ObverseError) -> str:
+    """Code, problem, reason and fix of an error, in one line."""
+    return " ".join(part for part in (f"[{error.code}]", error.message, error.why, error.fix) if part)
+
+
 def locks() -> Iterator[Line]:
     """What a caged process can give up here. The filter of calls is needed; the namespace is a second fence."""
     calls, network = _probed(_CALLS), _probed(_NETWORK)
     yield Line("Calls", "caged processes can make no socket and start no program" if calls else "there is no seccomp", calls)
     told = "caged processes have no network interface" if network else "there are no namespaces here; the filter holds"
     yield Line("Network", told, True if network else None)
+    yield _paths()
+
+
+def _paths() -> Line:
+    """Whether a sandboxed process is kept from every path but its own. Needed: the ledger's files belong to the same user."""
+    try:
+        landlock.required()
+    except ObverseError as error:
+        return Line("Paths", full_text(error), False)
+    if not _probed(_FILES):
+        return Line("Paths", "[serve_needs_landlock] this kernel has Landlock, and it does not hold.", False)
+    return Line("Paths", "caged processes open their sources and the system's libraries alone")
 
 
 def project(host: Host) -> Iterator[Line]:
@@ -78,7 +105,7 @@ def _issuer(oidc: Oidc) -> Line:
     try:
         return Line("Issuer", f"{oidc.issuer}: {len(keys(oidc.jwks).keys)} public keys")
     except ObverseError as error:
-        return Line("Issuer", f"[{error.code}] {error.message}", False)
+        return Line("Issuer", full_text(error), False)
 
 
 def _time(host: Host, table: str) -> Line:

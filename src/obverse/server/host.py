@@ -204,7 +204,7 @@ class Host:
 
         def caged(catalog: Catalog) -> Cage:
             stamps.append(_stamps(_sources(catalog)))
-            cages.append(Cage(catalog))
+            cages.append(Cage(catalog, hidden=(catalog.ledger, self._home or default_home())))
             return cages[0]
 
         try:

@@ -23,6 +23,7 @@ from obverse.core.errors import Refused
 from obverse.server import pages
 from obverse.server.addresses import check_proxies, loopback
 from obverse.server.app import create_app
+from obverse.server.cage import landlock, locks
 from obverse.server.connections import Listener, Punctual
 from obverse.server.desk import Desk
 from obverse.server.host import Host
@@ -144,6 +145,8 @@ def opened(projects: Sequence[Path], taken: Sequence[str] = ()) -> Iterator[list
 def run(projects: Sequence[Path], settings: Settings, started: Callable[[Started], None]) -> None:
     """Serve until SIGTERM or SIGINT."""
     checked(settings)
+    landlock.required()
+    locks.private_memory()
     _all_files()
     logging.basicConfig(handlers=[Redacted(Log())], level=logging.WARNING, force=True)
     with opened(projects) as hosts:

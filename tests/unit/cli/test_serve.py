@@ -27,7 +27,7 @@ def test_a_check_tells_all_that_a_service_stands_on(obverse: Obverse, folder: Pa
     assert found.exit_code == 0
     checks = json.loads(found.stdout)["checks"]
     names = [line["name"] for line in checks]
-    assert names[:3] == ["Calls", "Network", "TLS"]
+    assert names[:4] == ["Calls", "Network", "Paths", "TLS"]
     assert {"Engine", "Ledger", "Accounts", "Time"} <= {line["name"] for line in checks if line["project"] == "hospital"}
     time = next(line["text"] for line in checks if line["name"] == "Time")
     assert "planned" in time

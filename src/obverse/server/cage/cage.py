@@ -13,8 +13,10 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 from typing import Any, NoReturn
 
@@ -71,11 +73,11 @@ class Cage:
     name = "cage"
     limits = EngineLimits(sum_bits=127)
 
-    def __init__(self, catalog: Catalog, *, ahead: int = 2) -> None:
+    def __init__(self, catalog: Catalog, *, ahead: int = 2, hidden: Sequence[Path] = ()) -> None:
         self.dialect = catalog.engine.get("kind", "duckdb")
         if self.dialect == "spark" and "url" not in catalog.engine:
             raise _local_spark()
-        self._inside = Inside(catalog, catalog.serve.memory_mb, os.cpu_count() or 1)
+        self._inside = Inside(catalog, catalog.serve.memory_mb, os.cpu_count() or 1, tuple(hidden))
         self._tables = tuple(catalog.tables)
         self._ahead, self._numbers = ahead, itertools.count(1)
         self._lock, self._waiting, self._closed = threading.Lock(), list[Child](), False
@@ -283,11 +285,13 @@ class Cage:
             )
         try:
             frames.send(self._control, pickle.dumps(self._inside))
-            frames.receive(self._control, monotonic() + START_S)
+            said = frames.receive(self._control, monotonic() + START_S)
             self._control.settimeout(None)
         except (OSError, EOFError):
             self._zygote.kill()
             raise CatalogError("engine_unavailable", "the process that reads rows cannot be started.") from None
+        if said[:1] == REFUSED:
+            raise values.error_from(said[1:])
 
 
 def _local_spark() -> CatalogError:

@@ -44,10 +44,10 @@ class Machine:
         """Load the architecture, kill where it is another; load the call, refuse those listed, allow the rest.
 
         `clone` makes threads alone. What `clone3` would make cannot be seen, so there is none, and the C library takes the
-        other. Signals and limits are for the process itself, and no file is told to signal another. Without a network nothing
-        is opened to be written, either.
+        other. Signals and limits are for the process itself, and no file is told to signal another. No file is changed, renamed
+        or removed; without a network nothing is opened to be written, either.
         """
-        refused = [*self.always.values(), *(() if network else (*self.sockets.values(), *self.files.values()))]
+        refused = [*self.always.values(), *self.files.values(), *(() if network else self.sockets.values())]
         steps: list[Step] = [
             (_LOAD, 0, 0, _ARCHITECTURE), (_JUMP_EQUAL, 1, 0, self.architecture), (_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, _CALL),
             (_JUMP_LEAST, 0, 1, _X32), (_RETURN, 0, 0, _KILL),

@@ -12,6 +12,7 @@ import pickle
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -21,8 +22,9 @@ from obverse.core.engine import Engine
 from obverse.core.errors import ObverseError
 from obverse.core.rng import Rng
 from obverse.engines.failing import Exhausted
+from obverse.engines.postgres_address import files as postgres_files
 from obverse.plan.verify import verify
-from obverse.server.cage import frames, locks, values
+from obverse.server.cage import frames, landlock, locks, values
 from obverse.session.ask import released
 from obverse.session.opening import engine_of
 
@@ -38,11 +40,24 @@ class Inside:
     catalog: Catalog
     memory_mb: int
     threads: int
+    hidden: tuple[Path, ...] = ()  # the ledger and Obverse's own folder
 
     @property
     def networked(self) -> bool:
         """Whether the engine is reached over a network."""
         return self.catalog.engine.get("kind", "duckdb") != "duckdb"
+
+    def readable(self) -> tuple[Path, ...]:
+        """Where Python is, and files that the engine opens: those of tables, or what a connection to a server is made with."""
+        return (*landlock.libraries(), *self._sources())
+
+    def _sources(self) -> tuple[Path, ...]:
+        if self.catalog.engine.get("kind") == "postgres":
+            return tuple(postgres_files(self.catalog.engine))
+        if self.networked:
+            return ()
+        files = [table.source.path for table in self.catalog.held if table.source.path is not None]
+        return (*files, *(file.with_name(f"{file.name}.wal") for file in files))
 
     def limited(self) -> Catalog:
         """The catalog whose engine keeps within the cage."""
@@ -61,6 +76,7 @@ def live(sock: socket.socket, inside: Inside, parent: int) -> None:
     locks.memory(inside.memory_mb)
     if not inside.networked:
         locks.no_files()
+    locks.paths(inside.readable(), network=inside.networked)
     locks.filter_calls(network=inside.networked)  # before the engine makes threads, which would be without it
     try:
         engine = engine_of(inside.limited())

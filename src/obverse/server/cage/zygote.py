@@ -24,10 +24,20 @@ PRELOADED = ("numpy", "orjson", "obverse.server.cage.child", "obverse.plan.aggre
 
 def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
-    from obverse.server.cage import frames, locks
+    from obverse.core.errors import ObverseError
+    from obverse.server.cage import frames, landlock, locks, values
 
+    locks.private_memory()
     inside = pickle.loads(frames.receive(control))
     _preload(inside.catalog.engine.get("kind", "duckdb"))
+    from obverse.server.cage.child import REFUSED
+
+    try:
+        landlock.required()
+        landlock.check_apart(inside.readable(), inside.hidden)
+    except ObverseError as error:
+        frames.send(control, REFUSED + values.error_bytes(error))
+        return
     if not inside.networked:
         os.environ.clear()
         locks.no_network()  # once, for all children: making a namespace can take seconds

@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import orjson
 
-from obverse.server.cage import frames, locks
+from obverse.server.cage import frames, landlock, locks
 
 SPARE_MB = 384  # beyond what it has once it is filled
 ROWS_MAX = 20_000
@@ -36,6 +36,7 @@ def main() -> None:
     locks.of_a_child(parent)
     locks.no_files()
     locks.no_network()
+    locks.paths(landlock.libraries(), network=False)
     locks.filter_calls(network=False)
     connection = duckdb.connect(":memory:", config=SETTINGS)
     for statement, rows in orjson.loads(frames.receive(control)):
