@@ -67,9 +67,9 @@ def rehearse(
 def _print(answer: Answer, as_csv: bool, as_json: bool) -> None:
     from obverse.cli.answers import print_result
     from obverse.cli.terminal import print_fact
-    from obverse.core.claim import PUBLIC
+    from obverse.core.claim import DECLARED, PUBLIC
 
-    if answer.claim != PUBLIC and not as_json:
+    if answer.claim not in (PUBLIC, DECLARED) and not as_json:
         print_fact("Made up", MARK, err=as_csv, colour="yellow")
         click.echo(err=as_csv)
     print_result(answer, as_csv=as_csv, as_json=as_json)

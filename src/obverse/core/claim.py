@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 
@@ -40,4 +40,9 @@ PUBLIC = Claim(
     belief="",
     receipt="",
     sentence="Exact: this question reads public tables alone, so it costs nothing and protects nobody.",
+)
+DECLARED = replace(
+    PUBLIC,
+    sentence="Declared values: every combination that the declarations allow, whether or not a row has it. No row was read, so "
+    "this costs nothing and says nothing of anybody.",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from obverse.core.claim import DECLARED
 from obverse.core.errors import Refused
 from obverse.plan.shown import extra, price_words
 
@@ -86,6 +87,7 @@ def _tooltip(altair: Any, name: str) -> list[Any]:
 
 def _title(answer: Answer, name: str, keys: str, altair: Any) -> Any:
     price = price_words(answer.price)
-    noise = f"with {100 * answer.level:.6g} % noise intervals" if answer.level < 1 else "exact"
+    known = "declared values" if answer.claim == DECLARED else "exact"
+    noise = f"with {100 * answer.level:.6g} % noise intervals" if answer.level < 1 else known
     text = f"{name} by {keys}" if keys else name
     return altair.TitleParams(text=text, subtitle=f"{noise}; price: {price}", anchor="start", subtitleColor="#555")

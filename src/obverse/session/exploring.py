@@ -56,7 +56,7 @@ def _explored(sql: str, catalog: Catalog, learned: Mapping[str, Learned], sought
         """The question so priced; None where the noise would be too large to be drawn."""
         question = read(sql, declared, now)
         if not isinstance(question, Question) or question.listing:
-            why = "only public tables or public keys are read, so it is exact and free whatever is chosen."
+            why = "only public tables or declarations are read, so it is free whatever is chosen."
             raise Refused("nothing_to_explore", "this question has no noise.", why=why).located(sql)
         try:
             return plan(sql, question, declared, Wish(epsilon, delta, confidence=sought.confidence), learned=own(declared))

@@ -1,11 +1,14 @@
-"""SELECT DISTINCT over public keys: every combination of them, from the catalog alone; nothing is read, nothing spent."""
+"""SELECT DISTINCT over declared values: every combination of them, from the catalog alone; nothing is read, nothing spent.
+
+What depends on rows (WHERE, joins, subqueries that do more than rename) is refused when the question is resolved.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
 from obverse.catalog.model import Catalog
-from obverse.core.claim import PUBLIC
+from obverse.core.claim import DECLARED
 from obverse.core.loss import NO_LOSS
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.annotate import annotate
@@ -17,9 +20,9 @@ from obverse.plan.randomize import Released
 
 
 def listed_keys(question: Question, catalog: Catalog, remaining: Remaining) -> Answer:
-    """The public keys, whether or not a row has them: which do is private."""
+    """The declared values, whether or not a row has them: which do is private."""
     annotated = annotate(limit(question, catalog))
     nothing = CostedPlan(annotated, (), NO_LOSS, Fraction(0), Fraction(0), catalog.accounting)
     found = finish(Released(annotated.limited.root.cells, {}, {}), nothing)
     free = Price("0", "0", 0.0, False)
-    return Answer(found.columns, found.rows, found.intervals, 1.0, PUBLIC, free, remaining, "public keys")
+    return Answer(found.columns, found.rows, found.intervals, 1.0, DECLARED, free, remaining, "declared values")

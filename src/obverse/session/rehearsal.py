@@ -10,7 +10,7 @@ from typing import Any
 from obverse.catalog.complete import complete, needed_values
 from obverse.catalog.load import load, locator
 from obverse.catalog.model import Catalog, Source, Table
-from obverse.core.claim import PUBLIC
+from obverse.core.claim import DECLARED, PUBLIC
 from obverse.core.errors import Failed, Refused
 from obverse.core.types import Type
 from obverse.ledger.home import default_home
@@ -55,7 +55,7 @@ def rehearse(
             answer = session.ask(sql, epsilon=epsilon, delta=delta, within=within, confidence=confidence)
         except Failed as failed:
             raise _uncharged(failed) from None
-    if answer.claim == PUBLIC:
+    if answer.claim in (PUBLIC, DECLARED):
         return replace(answer, remaining=Remaining(1.0, None, None))
     return _marked(answer, session.catalog, _units(session.catalog, rows))
 

@@ -15,7 +15,7 @@ from obverse.core.types import Type
 from obverse.plan.aggregates import BY_NAME
 from obverse.plan.expressions import ColumnFacts, Expr, Ref, canonical, domain, key_named, literal, refs
 from obverse.plan.functions import call
-from obverse.plan.nodes import Cells, Key
+from obverse.plan.nodes import Cells, Key, Map, Scan
 from obverse.plan.question import COUNT_MAX, AggregateCall, Order, Output, PublicQuestion, Question
 from obverse.plan.relations import pruned, unit_key
 from obverse.sql.aggregates import aggregate_of, is_aggregate
@@ -117,6 +117,8 @@ class _Private:
             raise refuse("no_aggregate", tree)
         if not self.aggregates and any(key.domain is None for key in self.keys):
             raise refuse("distinct", tree.args["distinct"])
+        if not self.aggregates:
+            self.check_declared()
         if self.aggregates and not any(self.reads_aggregate(o.expr) for o in outputs):
             raise refuse("no_aggregate", tree)
         having = self.condition(tree.args["having"]) if tree.args.get("having") else None
@@ -129,6 +131,17 @@ class _Private:
         )  # fmt: skip
         check_public(asked.relation, self.catalog, tree)
         return pruned(asked if self.gathered is None else self.gathered.question(asked))
+
+    def check_declared(self) -> None:
+        """Refuse a list of declared values among which rows would choose: it is made without reading any."""
+        relation = self.named.relation
+        while isinstance(relation, Map):
+            relation = relation.child
+        where = self.tree.args.get("where")
+        if where:
+            raise refuse("distinct_of_rows", where if span_of(where) else self.tree, "WHERE")
+        if not isinstance(relation, Scan):
+            raise refuse("distinct_of_rows", self.tree.args["from_"], "a join or a subquery")
 
     def group_by(self) -> None:
         group = self.tree.args.get("group")

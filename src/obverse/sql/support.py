@@ -163,6 +163,12 @@ REFUSALS: dict[str, Refusal] = {
         "a value that one person has would show it.",
         "GROUP BY them and count: values that enough people share are told.",
     ),
+    "distinct_of_rows": Refusal(
+        "distinct_needs_count",
+        "SELECT DISTINCT lists declared values, and {what} would choose among them by rows.",
+        "whether a value is left can depend on one person's row, and a list has no noise.",
+        "GROUP BY them with COUNT(*) in place of DISTINCT; or leave that clause out, and all declared values are listed.",
+    ),
     "distinct_aggregate": Refusal(
         "unsupported_construct",
         "DISTINCT inside {what} is not answered.",
@@ -220,7 +226,8 @@ CLAUSES = (
     "WHERE condition",
     "GROUP BY public keys: declared values, booleans, bounded integers and dates, CASE with literals, date parts; all listed",
     "GROUP BY any other key: values that enough units share are discovered, at the price of a delta",
-    "GROUP BY ROLLUP, CUBE, GROUPING SETS over public keys, GROUPING(key, ...); SELECT DISTINCT over keys",
+    "GROUP BY ROLLUP, CUBE, GROUPING SETS over public keys, GROUPING(key, ...); SELECT DISTINCT over public keys"
+    " of one table without WHERE, which lists declared values",
     "HAVING, ORDER BY, LIMIT, OFFSET on noisy values",
     "aggregate FILTER (WHERE condition)",
     "arithmetic and functions over aggregates",

@@ -50,7 +50,7 @@ export function Explorer({ api }) {
 
 function Pictures({ told, place, people }) {
   const { points, measures } = told;
-  if (!measures.length) return <Section title="Error"><p>Only public tables and keys are read: exact and free at any price.</p></Section>;
+  if (!measures.length) return <Section title="Error"><p>Only public tables or declarations are read: free at any price.</p></Section>;
   const name = measures[place];
   const central = points.map((point) => ({ series: CENTRAL, x: Number(point.epsilon), y: point.widths[place] })).filter(({ y }) => y > 0);
   const local = points.map((point) => ({ series: LOCAL, x: Number(point.epsilon), y: point.local })).filter(({ y }) => y > 0);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from obverse.core.claim import DECLARED
 from obverse.plan.answer import Answer, Price, Remaining
 from obverse.session.explained import Explained
 from obverse.session.views import BudgetView
@@ -18,6 +19,8 @@ def welcome(name: str, view: BudgetView) -> str:
 
 def after(answer: Answer) -> str:
     """After an answer."""
+    if answer.claim == DECLARED:
+        return "free: declared values, whether or not a row has them; no row was read"
     if answer.price.epsilon == "0" and not answer.price.share:
         return "free: only what is public was read; exact"
     cost = "asked before, free this time" if answer.price.stored else f"cost {_price(answer.price)}"
