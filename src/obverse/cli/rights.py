@@ -14,6 +14,7 @@ import click
 from obverse.cli.failures import VerbGroup
 from obverse.cli.options import parameters, print_json, with_json, with_project
 from obverse.cli.terminal import Heading, print_fact, print_table
+from obverse.core.errors import ObverseError
 
 if TYPE_CHECKING:
     from obverse.session.rights import Done
@@ -91,7 +92,8 @@ def suppress(person: str, reason: str, later: bool, as_json: bool, project: Path
     from obverse.session.rights import suppress as act
 
     with kept(project) as keeper:
-        _print(act(keeper, _person(person), reason, later=later), as_json)
+        done = act(keeper, _person(person), reason, later=later)
+    _print(done, as_json, _matched(project, done))
 
 
 @rights.command()
@@ -105,7 +107,8 @@ def erase(person: str, reason: str, later: bool, as_json: bool, project: Path) -
     from obverse.session.rights import kept
 
     with kept(project) as keeper:
-        _print(act(keeper, _person(person), reason, later=later), as_json)
+        done = act(keeper, _person(person), reason, later=later)
+    _print(done, as_json, _matched(project, done))
 
 
 @rights.command()
@@ -126,7 +129,8 @@ def correct(
 
     told, telling = _values(values, "--set COLUMN=VALUE"), _values(where, "--where COLUMN=VALUE")
     with kept(project) as keeper:
-        _print(act(keeper, _person(person), table, told, reason, where=telling, later=later), as_json)
+        done = act(keeper, _person(person), table, told, reason, where=telling, later=later)
+    _print(done, as_json, _matched(project, done))
 
 
 @rights.command()
@@ -219,11 +223,30 @@ def _person(text: str) -> str:
     return sys.stdin.buffer.readline().decode("utf-8", "surrogateescape").rstrip("\r\n")
 
 
-def _print(done: Done, as_json: bool) -> None:
+def _matched(project: Path, done: Done) -> dict[str, int] | None:
+    """How many rows the act is about now; None where they cannot be read at the moment. The act is done either way."""
+    from obverse.session.access import matched
+
+    try:
+        return matched(project, done.right)
+    except ObverseError:
+        return None
+
+
+def _matches(counts: dict[str, int] | None) -> str:
+    if counts is None:
+        return "not known: the rows cannot be read at the moment"
+    found = [f"{count:,} row{'' if count == 1 else 's'} of {name}" for name, count in counts.items() if count]
+    return ", ".join(found) or f"no row of {', '.join(counts)} now: is the key right? The act binds rows that come later"
+
+
+def _print(done: Done, as_json: bool, matches: dict[str, int] | None = None) -> None:
     if as_json:
-        print_json(done.as_json())
+        print_json({**done.as_json(), "matches": matches})
         return
     print_fact("Done", f"{done.act}, record {done.record}; person {done.person[:16]}..., id {done.right}")
+    if done.act != "lift":
+        print_fact("Matches", _matches(matches))
     waits = "waits for the next: obverse data publish"
     print_fact("In force", waits if done.data_version is None else f"from data version {done.data_version} on")
     for step in done.procedure:

@@ -68,6 +68,17 @@ class Overlay:
         return replace(table, columns=read)
 
 
+    def corrected(self, table: Table, unit: Value, d: Dialect) -> dict[str, tuple[str, str]]:
+        """By column that was put right in rows of this unit: whether a row of `t` is one of those, and its value in answers."""
+        found = [one for one in self.corrections if (one.table, one.unit) == (table.name, unit)]
+        texts = {}
+        for name in sorted({name for one in found for name, _ in one.values}):
+            of_it = [one for one in found if name in dict(one.values)]
+            told = " OR ".join(f"({' AND '.join(conditions(table, one, d))})" for one in of_it)
+            texts[name] = (f"CASE WHEN {told} THEN 1 ELSE 0 END", _value(table, name, found, d))
+        return texts
+
+
 def _value(table: Table, name: str, found: list[Correction], d: Dialect) -> str:
     column, arms = table.columns[name], []
     for one in reversed(found):

@@ -8,21 +8,25 @@ import json
 import math
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from obverse.catalog.columns import fitted
 from obverse.core.types import Value
-from obverse.ledger.rights import Act
-from obverse.session.custody import Rows, rows_of
+from obverse.ledger.rights import Act, no_such_right
+from obverse.plan.relations import own_type
+from obverse.session.custody import Rows, count_of, rows_of
 from obverse.session.opening import load_project, open_ledger
 from obverse.session.purse import no_private_table
-from obverse.session.rights import Keeper, person_of, reason_for
+from obverse.session.rights import Keeper, person_of, reason_for, tables_of
 from obverse.session.rights_list import acts_told
+from obverse.session.standing import overlay_now
 
 NOTE = (
-    "These are all rows that lead to this person, as they lie in their sources, with every column there. Answers that were "
+    "These are all rows that lead to this person, as they lie in their sources, with every column there. Where a value was put "
+    "right, the value that answers read stands beside the stored one. Answers that were "
     "published carry noise and hold nothing that could be picked out as theirs. Reports of surveys bear no name."
 )
 FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # of every file in a zip: the same rows give the same bytes
@@ -44,7 +48,7 @@ class Held:
     def as_zip(self) -> bytes:
         """A CSV file for each table, and the rest as about.json."""
         about = {**self.as_json(), "tables": [{**t, "rows": len(t["rows"])} for t in self.tables]}
-        files = {f"{_file_name(table['name'])}.csv": _csv(table["columns"], table["rows"]) for table in self.tables}
+        files = {f"{_file_name(table['name'])}.csv": _csv(*_beside(table)) for table in self.tables}
         files["about.json"] = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
@@ -64,8 +68,9 @@ def export(project: Path, person: str | int, reason: str, by: str = "curator") -
             keeper = Keeper(loaded.catalog, home, opened, by)
             unit = person_of(loaded.catalog, person)
             tables = tuple(table.name for table in loaded.catalog.tables.values() if table.unit is not None)
+            overlay = overlay_now(opened, loaded.catalog)
             opened.ledger.record_right(Act("export", keeper.hashed(unit), tables, reason_for(reason, unit), by))
-            found = rows_of(loaded.engine, loaded.catalog, unit)
+            found = rows_of(loaded.engine, loaded.catalog, unit, overlay)
             return Held(unit, loaded.catalog.unit.words, [_told(keeper, one) for one in found], _standing(keeper, unit))
         finally:
             opened.ledger.close()
@@ -78,7 +83,12 @@ def _told(keeper: Keeper, rows: Rows) -> dict[str, Any]:
     table = keeper.catalog.tables[rows.table]
     until = "" if table.retain_until is None else table.retain_until.isoformat()
     held = {"name": rows.table, "basis": table.basis, "purposes": list(table.purposes), "retain_until": until}
-    return {**held, "columns": list(rows.columns), "rows": [[plain(value) for value in row] for row in rows.rows]}
+    in_force = [
+        {"row": row, "column": rows.columns[column], "stored": plain(rows.rows[row][column]), "in_force": plain(value)}
+        for (row, column), value in sorted(rows.in_force.items(), key=lambda one: one[0])
+    ]
+    stored = [[plain(value) for value in row] for row in rows.rows]
+    return {**held, "columns": list(rows.columns), "rows": stored, "corrected": in_force}
 
 
 def _standing(keeper: Keeper, unit: Value) -> list[dict[str, Any]]:
@@ -96,6 +106,44 @@ def plain(value: Any) -> Any:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value).hex()
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def matched(project: Path, right: str) -> dict[str, int]:
+    """How many rows of each table an act is about now, for the curator alone; of nobody's there may be some later.
+
+    The act is on the record already, the same whether anybody matches: that record is also the one of this reading.
+    """
+    loaded = load_project(project)
+    try:
+        home, opened = open_ledger(loaded)
+        try:
+            keeper = Keeper(loaded.catalog, home, opened)
+            content = keeper.contents().get(right)
+            if content is None or right not in opened.ledger.rights().standing:
+                raise no_such_right()
+            unit, found = fitted(own_type(loaded.catalog), content["unit"]), {}
+            for table in (loaded.catalog.tables[name] for name in tables_of(keeper, content)):
+                where = {name: fitted(table.columns[name].type, value) for name, value in content.get("where", {}).items()}
+                found[table.name] = count_of(loaded.engine, loaded.catalog, table, unit, where)
+            return found
+        finally:
+            opened.ledger.close()
+            home.close()
+    finally:
+        loaded.engine.close()
+
+
+def _beside(table: Mapping[str, Any]) -> tuple[list[str], list[list[Any]]]:
+    """Columns and rows, with the value in force right of the stored one where any of a column was put right."""
+    found = {(one["row"], one["column"]): one["in_force"] for one in table["corrected"]}
+    changed = {name for _, name in found}
+    columns, rows = [], [list[Any]() for _ in table["rows"]]
+    for place, name in enumerate(table["columns"]):
+        columns += [name, f"{name} (in force)"] if name in changed else [name]
+        for number, row in enumerate(rows):
+            stored = table["rows"][number][place]
+            row += [stored, found.get((number, name), stored)] if name in changed else [stored]
+    return columns, rows
 
 
 def _file_name(table: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from obverse.ledger.home import Home, default_home
 from obverse.ledger.opened import Opened
 from obverse.ledger.register import changed, open_dataset
 from obverse.ledger.shared import known_there
+from obverse.session.asker import today
 from obverse.session.claims import belief_words, budget_words
 from obverse.session.curator import ledger_known
 from obverse.session.opening import Project, claimed, is_fit, leaking, load_project, public_private, unfit
@@ -128,8 +130,19 @@ def left_open(project: Path) -> Iterator[Finding]:
 def _table(table: Table, limits: str) -> Finding:
     if table.unit is None:
         return Finding("ok", table.name, "public: questions over it alone are exact and free")
+    if table.retain_until is not None and today() > table.retain_until:
+        return Finding("warn", table.name, over(table, table.retain_until))
     merged = "; several would count as one" if table.limits is None and table.unit.column is not None else ""
     return Finding("ok", table.name, f"protects {unit_text(table.unit)}, {limits}{merged}")
+
+
+def over(table: Table, last: dt.date) -> str:
+    """What the curator has to do past a table's last day."""
+    place = table.source.path.name if table.source.path is not None else table.source.table or table.name
+    return (
+        f"its last day, {last}, is over: every question of it is refused, and its rows are still held; delete the rows of"
+        f" {table.name} ({place}) with their copies and backups, then take the table out of {FILE_NAME}"
+    )
 
 
 def _network(graph: Network, unit: PrivacyUnit | None) -> Finding:

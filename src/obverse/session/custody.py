@@ -7,7 +7,7 @@ the record says that they looked, at what, and why.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from obverse.catalog.policy import within_policy
 from obverse.catalog.shape import suggestion
 from obverse.catalog.source_types import type_of
 from obverse.core.engine import Engine
-from obverse.core.errors import Refused
+from obverse.core.errors import Refused, invariant
 from obverse.core.types import Type, Value
 from obverse.plan.dialects import DIALECTS
 from obverse.plan.dialects.base import Dialect
@@ -111,14 +111,18 @@ def spared(table: Table, catalog: Catalog, overlay: Overlay, d: Dialect) -> tupl
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Somebody's rows of one table, as they lie in its source, with every column that the source has."""
+    """Somebody's rows of one table, as they lie in its source, with every column that the source has.
+
+    `in_force`: the value that answers read, by row and by column of `columns`, where a correction put one right.
+    """
 
     table: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
+    in_force: Mapping[tuple[int, int], Any]
 
 
-def rows_of(engine: Engine, catalog: Catalog, person: Value) -> list[Rows]:
+def rows_of(engine: Engine, catalog: Catalog, person: Value, overlay: Overlay) -> list[Rows]:
     """All rows that reach a person, of every private table. Whoever calls it has written into the ledger that it does."""
     d, found = DIALECTS[engine.dialect], []
     for table in catalog.tables.values():
@@ -126,10 +130,34 @@ def rows_of(engine: Engine, catalog: Catalog, person: Value) -> list[Rows]:
             continue
         names = tuple(engine.schema(table.name))
         source, unit = unit_source(table, catalog, d)
-        read = ", ".join(_as_it_lies(name, stored, d) for name, stored in engine.schema(table.name).items())
-        sql = f"SELECT {read} FROM {source} WHERE {unit} = {d.literal(person, own_type(catalog))}"
-        rows = engine.run_public(sql, timeout_s=READ_S).rows
-        found.append(Rows(table.name, names, tuple(sorted(rows, key=repr))))
+        corrected = overlay.corrected(table, person, d)
+        read = [_as_it_lies(name, stored, d) for name, stored in engine.schema(table.name).items()]
+        read += [f"{text} AS {part}{n}" for n, pair in enumerate(corrected.values()) for part, text in zip("wv", pair)]
+        sql = f"SELECT {', '.join(read)} FROM {source} WHERE {unit} = {d.literal(person, own_type(catalog))}"
+        rows = sorted(engine.run_public(sql, timeout_s=READ_S).rows, key=repr)
+        width, own = len(names), [_position(names, name) for name in corrected]
+        pairs = [(n, column, row[width + 2 * k :]) for n, row in enumerate(rows) for k, column in enumerate(own)]
+        changed = {(n, column): told[1] for n, column, told in pairs if told[0]}
+        found.append(Rows(table.name, names, tuple(row[:width] for row in rows), changed))
+    return found
+
+
+def _position(names: Sequence[str], column: str) -> int:
+    """Where a declared column is among those of the source, whose letters may be of another case."""
+    return [name.lower() for name in names].index(column.lower()) if column not in names else names.index(column)
+
+
+def count_of(engine: Engine, catalog: Catalog, table: Table, person: Value, where: Mapping[str, Value]) -> int:
+    """How many rows of a table reach a person now, with these values as they lie. Whoever calls it has recorded why."""
+    d = DIALECTS[engine.dialect]
+    source, unit = unit_source(table, catalog, d)
+    told = [f"{unit} = {d.literal(person, own_type(catalog))}"]
+    for name, value in where.items():
+        raw = raw_column(table.columns[name], d)
+        told.append(f"{raw} IS NULL" if value is None else f"{raw} = {d.literal(value, table.columns[name].type)}")
+    found = engine.run_public(f"SELECT COUNT(*) AS n FROM {source} WHERE {' AND '.join(told)}", timeout_s=READ_S).rows[0][0]
+    invariant(isinstance(found, int), "a count is an integer")
+    assert isinstance(found, int)
     return found
 
 

@@ -1,6 +1,7 @@
 """An errand of the curator in a process of its own: one person's rows, for a service that cannot reach the door to them.
 
-Reads one JSON object from its input (whom, why, by whom, in which form) and writes a line and the bytes: `ok`, or the error.
+Reads one JSON object from its input (whom, why, by whom, in which form; or the id of an act, whose rows are counted) and writes
+a line and the bytes: `ok`, or the error.
 The person is in no argument, since those are seen by every user of a machine.
 """
 
@@ -12,12 +13,15 @@ from pathlib import Path
 from typing import BinaryIO
 
 from obverse.core.errors import ObverseError
-from obverse.session.access import export
+from obverse.session.access import export, matched
 
 
 def main(asked: BinaryIO, told: BinaryIO) -> None:
     try:
         wanted = json.loads(asked.read())
+        if "right" in wanted:
+            told.write(b"ok\n" + json.dumps(matched(Path(wanted["project"]), wanted["right"])).encode())
+            return
         held = export(Path(wanted["project"]), wanted["person"], wanted["reason"], wanted["by"])
         packed = held.as_zip() if wanted["format"] == "csv" else json.dumps(held.as_json(), ensure_ascii=False).encode()
         told.write(b"ok\n" + packed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from pathlib import Path
 
@@ -10,7 +11,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from obverse.cli.main import cli
+from obverse.ledger.transfer import exported
 from obverse.session import rights
+from obverse.session.curator import opened_ledger
+from obverse.session.custody import collapsed
 
 TOML = """
 [project]
@@ -30,9 +34,14 @@ age = { type = "integer", bounds = [0, 120] }
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    (tmp_path / "obverse.toml").write_text(TOML)
-    (tmp_path / "people.csv").write_text("id,age\n4711,30\n4712,40\n")
-    return tmp_path
+    return written(tmp_path)
+
+
+def written(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "obverse.toml").write_text(TOML)
+    (folder / "people.csv").write_text("id,age\n4711,30\n4712,40\n")
+    return folder
 
 
 def run(project: Path, *words: str, input: str | bytes | None = None) -> Result:
@@ -137,3 +146,71 @@ def test_a_pair_without_its_sign_names_the_option_that_it_is_of(project: Path) -
     said = run(project, "correct", "4711", "people", "--set", "age=41", "--where", "age", "--reason", "wrong")
     assert said.exit_code == 2
     assert "write --where COLUMN=VALUE." in said.stderr
+
+
+ACTS = {
+    "suppress": ("suppress", "{}"),
+    "erase": ("erase", "{}"),
+    "correct": ("correct", "{}", "people", "--set", "age=50"),
+    "later": ("suppress", "{}", "--later"),
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_an_act_on_nobody_says_so_to_the_curator_alone(act: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exported chain is byte for byte alike, but for times and for keyed hashes and ids of equal length."""
+    chains, counts = [], []
+    for person in ("4711", "9999"):
+        monkeypatch.setenv("OBVERSE_HOME", str(tmp_path / f"home of {person}"))
+        folder = written(tmp_path / f"project of {person}")
+        done = run(folder, *[word.format(person) for word in ACTS[act]], "--reason", "objection", "--json")
+        assert done.exit_code == 0, done.output
+        counts.append(json.loads(done.stdout).pop("matches"))
+        with opened_ledger(folder) as (_, _, opened):
+            text = "\n".join(line for _, line in exported(opened.ledger, lambda number: ""))
+        text = re.sub(r"[0-9a-f]{16,}", lambda found: "x" * len(found[0]), text)
+        chains.append(re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z?", "time", text))
+    assert counts == [{"people": 1}, {"people": 0}]
+    assert '"rights"' in chains[0]
+    assert chains[0] == chains[1]
+
+
+def test_the_curator_reads_that_nobody_matches(project: Path) -> None:
+    said = " ".join(run(project, "suppress", "9999", "--reason", "objection").stdout.split())
+    assert "no row of people now" in said
+    assert "rows that come later" in said
+    assert "1 row of people" in " ".join(run(project, "erase", "4711", "--reason", "objection").stdout.split())
+
+
+def test_an_act_on_nobody_binds_rows_that_come_later(project: Path) -> None:
+    assert "no row of people now" in " ".join(run(project, "suppress", "4713", "--reason", "objection").stdout.split())
+    (project / "people.csv").write_text("id,age\n4711,30\n4712,40\n4713,50\n")
+    assert sum(collapsed(project, "people", ["age"], what="test", reason="a test").counts) == 2
+
+
+def test_an_export_shows_the_value_in_force_beside_the_stored_one(project: Path) -> None:
+    assert run(project, "correct", "4711", "people", "--set", "age=41", "--reason", "wrong").exit_code == 0
+    assert run(project, "correct", "4711", "people", "--set", "age=77", "--reason", "wrong", "--later").exit_code == 0
+    told = json.loads(run(project, "export", "4711", "--reason", "access").stdout)["tables"][0]
+    assert [str(value) for value in told["rows"][0]] == ["4711", "30"]
+    (changed,) = told["corrected"]
+    assert (changed["row"], changed["column"], str(changed["stored"]), changed["in_force"]) == (0, "age", "30", 41)
+    run(project, "export", "4711", "--reason", "access", "--out", str(project / "rows.zip"))
+    with zipfile.ZipFile(project / "rows.zip") as packed:
+        assert packed.read("people.csv").decode().splitlines() == ["id,age,age (in force)", "4711,30,41"]
+    other = json.loads(run(project, "export", "4712", "--reason", "access").stdout)["tables"][0]
+    assert other["corrected"] == []
+
+
+def test_a_correction_of_rows_that_are_not_there_says_so(project: Path) -> None:
+    said = run(project, "correct", "4711", "people", "--set", "age=41", "--where", "age=99", "--reason", "wrong", "--json")
+    assert json.loads(said.stdout)["matches"] == {"people": 0}
+
+
+def test_a_check_past_the_last_day_says_what_must_be_deleted(project: Path) -> None:
+    (project / "obverse.toml").write_text(TOML.replace("2031-01-31", "2024-01-31"))
+    found = json.loads(CliRunner().invoke(cli, ["check", "-p", str(project), "--json"]).stdout)["findings"]
+    (line,) = [one for one in found if one["about"] == "people" and "2024-01-31" in one["message"]]
+    assert line["level"] == "warn"
+    assert "delete the rows of people (people.csv)" in line["message"]
+    assert not [one for one in found if one["about"] == "people" and one["level"] == "ok" and "protects" in one["message"]]

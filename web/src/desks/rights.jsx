@@ -106,10 +106,21 @@ function Act({ api, again, tables }) {
 function Acted({ told }) {
   return (
     <div role="status">
-      <Facts facts={[["Done", told.act], ["Record", told.record], ["Person, as a keyed hash", <code>{told.person}</code>], ["Data version", told.data_version ?? "waits for the next one"]]} />
+      <Facts facts={[["Done", told.act], ["Record", told.record], ["Person, as a keyed hash", <code>{told.person}</code>], ["Rows now", matching(told.matches)], ["Data version", told.data_version ?? "waits for the next one"]]} />
       {told.procedure.length ? <><p>Left to do for the owner of the source:</p><ul>{told.procedure.map((one) => <li key={one}>{one}</li>)}</ul></> : null}
     </div>
   );
+}
+
+function inForce(table, row, column) {
+  const found = table.corrected.find((one) => one.row === row && one.column === column);
+  return found ? ` (in force: ${found.in_force ?? "–"})` : "";
+}
+
+function matching(counts) {
+  if (!counts) return "not known: the rows cannot be read at the moment";
+  const found = Object.entries(counts).filter(([, count]) => count > 0).map(([table, count]) => `${count} of ${table}`);
+  return found.join(", ") || "none: is the key right? The act binds rows that come later";
 }
 
 function Exported({ told }) {
@@ -118,7 +129,7 @@ function Exported({ told }) {
     <div role="status">
       <p>{told.note}</p>
       <p><a class="button" href={file} download="rows.json">Save as JSON</a></p>
-      {told.tables.map((one) => <Table key={one.name} caption={`Rows of ${one.name}`} labels head={one.columns} rows={one.rows.map((row) => row.map((cell) => String(cell ?? "–")))} empty={`No row of ${one.name}.`} />)}
+      {told.tables.map((one) => <Table key={one.name} caption={`Rows of ${one.name}`} labels head={one.columns} rows={one.rows.map((row, number) => row.map((cell, place) => String(cell ?? "–") + inForce(one, number, one.columns[place])))} empty={`No row of ${one.name}.`} />)}
     </div>
   );
 }

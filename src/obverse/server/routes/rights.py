@@ -70,6 +70,9 @@ class ActDone(BaseModel):
     data_version: str | None
     procedure: list[str]
     cannot_undo: str
+    matches: dict[str, int] | None = Field(
+        description="Rows of each table that the act is about now, which no record has; null for `lift`, and if unreadable."
+    )
 
 
 class ActTold(BaseModel):
@@ -186,7 +189,10 @@ async def _done(request: Request, act: Callable[[rights.Keeper], rights.Done]) -
             raise no_private_table()
         return act(rights.Keeper(clerk.project.catalog, clerk.home, clerk.opened, by))
 
-    return json_reply((await _act(request, acted)).as_json())
+    done = await _act(request, acted)
+    place = service_of(request).desk.host(request.path_params["project"]).path
+    matches = None if done.act == "lift" else await to_thread(errands.matched, place, done.right)
+    return json_reply({**done.as_json(), "matches": matches})
 
 
 async def _act(request: Request, action: Callable[[Clerk], T]) -> T:

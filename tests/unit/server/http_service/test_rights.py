@@ -68,6 +68,21 @@ def test_a_correction_is_read_by_the_next_question(desk: Running) -> None:
     assert round(float(desk.ask(oldest, epsilon=15).json()["rows"][0][0])) == 1
 
 
+def test_an_act_over_http_says_how_many_rows_it_is_about(desk: Running) -> None:
+    """To the curator, in the reply alone: what is on the record is the same."""
+    before = len(desk.get("/v1/hospital/rights", "cora").json()["acts"])
+    body = {"person": 99_999, "reason": "objection"}
+    assert desk.post("/v1/hospital/rights/suppress", "cora", body).json()["matches"] == {"people": 0}
+    there = desk.post("/v1/hospital/rights/erase", "cora", {"person": 31, "reason": "objection"}).json()
+    assert there["matches"] == {"people": 1}
+    first, second = desk.get("/v1/hospital/rights", "cora").json()["acts"][before:]
+    assert {key for key in first if first[key] != second[key]} <= {"record", "time", "act", "person", "right"}
+    for right in (first["right"], second["right"]):
+        lifted = desk.post("/v1/hospital/rights/lift", "cora", {"right": right, "reason": "again"})
+        assert (lifted.status_code, lifted.json()["matches"]) == (200, None)
+    assert desk.get("/v1/hospital/ledger", "cora").text.count("matches") == 0
+
+
 def test_rows_are_exported_for_the_curator_in_both_forms(desk: Running) -> None:
     body = {"person": 20, "reason": "access request"}
     told = desk.post("/v1/hospital/rights/export", "cora", body).json()
