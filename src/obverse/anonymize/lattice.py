@@ -1,12 +1,13 @@
 """Optimal full-domain recoding: the node of least loss among all that satisfy the models within the suppression limit.
 
-Losses. `discernibility`: the sum over released classes of size squared, and each suppressed row costs the whole table's size.
+Models and the limit of suppression count people: a node may leave out rows of at most `limit` people. Losses count rows.
+`discernibility`: the sum over released classes of size squared, and each suppressed row costs the whole table's size.
 `columns`: the mean over cells of the share of a column's other values that the cell's label covers; a suppressed row's cells
 cost 1 each.
 
 Exact: a node is left out only when it surely fails or surely loses more than the best found.
   Fails:  with models that absorb, or without suppression, a node that fails makes every less general one fail (models.py).
-          Otherwise only the absorbing models may condemn nodes below.
+          Otherwise, and where somebody's rows are in several classes, only the absorbing models may condemn nodes below.
   Loses:  a loss is a sum of two parts (nodes.Loss). What rows cost if all are released never falls on the way up: classes
           merge, labels widen. What suppressed rows cost beyond that never falls on the way down, as long as models absorb:
           all parts of a class that fails fail. So the largest base seen below a node and the largest fee seen above it

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from obverse.anonymize.distances import entropies, equal, hierarchical, ordered, per_class, tails
+from obverse.anonymize.classes import whole_of
+from obverse.anonymize.distances import distinct, entropies, equal, hierarchical, ordered, tails
 from obverse.anonymize.recipes import built
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from obverse.anonymize.classes import Classes
     from obverse.anonymize.recipes import Recipe
     from obverse.anonymize.recoding import Recoded
@@ -27,7 +30,7 @@ def measured(recoded: Recoded) -> dict[str, Any]:
         share = classes.sizes / np.maximum(np.maximum(classes.population, classes.sizes), 1)
         found["presence"] = [float(share.min()), float(share.max())]
     found["sensitive"] = {
-        column.name: _of_column(classes, place, here, column.size)
+        column.name: _of_column(classes, place, here, whole_of(recoded.table, place, recoded.rows))
         for place, column in enumerate(recoded.table.sensitive)
         if here.any()
     }
@@ -40,21 +43,18 @@ def closeness_on_trees(recoded: Recoded, recipes: Mapping[str, Recipe]) -> dict[
     here = classes.sizes > 0
     for place, column in enumerate(recoded.table.sensitive):
         if column.name in recipes and here.any():
-            people = np.bincount(column.codes, weights=recoded.people, minlength=column.size)
             levels = tuple(one.groups for one in built(recipes[column.name], column.name, column.values).levels[:-1])
-            found[column.name] = float(hierarchical(classes, place, people / max(people.sum(), 1), levels)[here].max())
+            whole = whole_of(recoded.table, place, recoded.rows)
+            found[column.name] = float(hierarchical(classes, place, whole, levels)[here].max())
     return found
 
 
-def _of_column(classes: Classes, place: int, here: np.ndarray[tuple[int], np.dtype[np.bool_]], size: int) -> dict[str, float]:
-    pairs = classes.pairs[place]
-    people = np.bincount(pairs.values, weights=pairs.counts, minlength=size)
-    whole = people / max(people.sum(), 1)
+def _of_column(classes: Classes, place: int, here: NDArray[np.bool_], whole: NDArray[np.float64]) -> dict[str, float]:
     largest, tail = (part[here] for part in tails(classes, place, RECURSIVE_L))
     with np.errstate(divide="ignore"):
         ratio = float(np.max(largest / tail))
     return {
-        "distinct_l": int(per_class(classes, place, np.ones_like)[here].min()),
+        "distinct_l": int(distinct(classes, place)[here].min()),
         "entropy_l": max(float(np.exp(entropies(classes, place)[here].min())), 1.0),
         "recursive_c": ratio if np.isfinite(ratio) else None,  # type: ignore[dict-item]
         "t_equal": float(equal(classes, place, whole)[here].max()),

@@ -1,9 +1,13 @@
 """What a class of rows that look alike must be: large, diverse, close to the whole, or hard to be sure of.
 
-Every model here is closed under merging: two classes that hold, brought together, hold. So without suppression what holds at
-a node of the lattice holds above it. `absorbs` is more: a class that holds, merged with any other, holds. Only then is the
-number of rows that must be suppressed never larger above a node, and only then may a search conclude from one node to others
-while it suppresses.
+Classes are counted by people. Where nobody is in two classes every model here is closed under merging: two classes that hold,
+brought together, hold. So without suppression what holds at a node of the lattice holds above it. `absorbs` is more: a class
+that holds, merged with any other, holds. Only then is the number of rows that must be suppressed never larger above a node, and
+only then may a search conclude from one node to others while it suppresses.
+
+Where somebody is in two classes that are brought together, they count once in the new one, and so do their values: shares are
+no longer averaged, and somebody may come to hold several values. Only k stays as it is, which absorbs, since no merging makes
+fewer people; and distinct l over a column of which everybody has one value in the whole table (`absorbing`).
 """
 
 from __future__ import annotations
@@ -14,12 +18,14 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
-from obverse.anonymize.distances import entropies, equal, hierarchical, ordered, per_class, tails
+from obverse.anonymize.classes import one_value_each
+from obverse.anonymize.distances import distinct, entropies, equal, hierarchical, ordered, per_class, tails
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from obverse.anonymize.classes import Classes
+    from obverse.anonymize.table import Table
 
     Holds = NDArray[np.bool_]
 
@@ -64,7 +70,7 @@ class Distinct:
     absorbs: ClassVar[bool] = True
 
     def holds(self, classes: Classes) -> Holds:
-        return per_class(classes, self.column, np.ones_like) >= self.l
+        return distinct(classes, self.column) >= self.l
 
     @property
     def words(self) -> str:
@@ -181,6 +187,13 @@ class Present:
     @property
     def words(self) -> str:
         return f"({self.low:g}, {self.high:g})-presence"
+
+
+def absorbing(models: Sequence[Model], table: Table, *, spread: bool) -> list[Model]:
+    """The models that absorb; `spread` says whether somebody may be in two classes that are brought together."""
+    if not spread:
+        return [model for model in models if model.absorbs]
+    return [m for m in models if isinstance(m, Large) or (isinstance(m, Distinct) and one_value_each(table, m.column))]
 
 
 def all_hold(models: Sequence[Model], classes: Classes) -> Holds:

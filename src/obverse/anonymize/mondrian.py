@@ -3,6 +3,9 @@
 All parts of one depth are cut together: rows of a part lie side by side, and each step is one pass over all rows. The column
 with the widest range, as a share of the column's own, is tried first; its cut is the one nearest to the part's median. Where
 a half fails, the next widest is tried. A part that no column cuts is a class. Ties go to the column that is named first.
+
+Where people have several rows the median is that of the rows, and both halves must have k different people (cuts.py): of all
+cuts that leave them, the one nearest to the median is made. Somebody may be in both halves.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from obverse.anonymize.classes import Classes, classes_by
+from obverse.anonymize.cuts import Rows, between
 from obverse.anonymize.grouping import BITS
 from obverse.anonymize.models import Large, Model, all_hold
 from obverse.core.errors import Refused
@@ -71,7 +75,7 @@ class _Work:
         self._bits = max(int(self._columns.max(initial=0)).bit_length(), 1)
         self._counts = table.counts.astype(np.int64)
         self._weight_bits = max(int(self._counts.max(initial=1)).bit_length(), 1)
-        self._table = table
+        self._table, self._persons = table, table.persons
         self._rows = np.arange(n)
         self._starts = np.zeros(1 if n else 0, dtype=np.int64)
         self._tried = np.zeros((len(ranks), len(self._starts)), dtype=bool)
@@ -153,8 +157,12 @@ class _Work:
         ahead = np.where(middle > 0, ends[middle - 1], 0) - before
         left = people - 2 * ahead < 2 * after - people  # the cut ahead of the middle value is nearer
         fits_ahead, fits_after = ahead >= self._k, people - after >= self._k
-        take_ahead = fits_ahead & (left | ~fits_after)
         value = (keys[fresh] & ((1 << self._bits) - 1))[middle]
+        if self._persons is not None:
+            here = Rows(part, values, self._persons.codes[self._rows], self._persons.number[self._rows])
+            low, high = between(here, len(people), self._k)
+            return np.clip(np.where(left, value - 1, value), low, np.maximum(low, high)), low <= high
+        take_ahead = fits_ahead & (left | ~fits_after)
         return np.where(take_ahead, value - 1, value), fits_ahead | fits_after
 
     def _judged(self, index: Integers, classes: int) -> Classes:

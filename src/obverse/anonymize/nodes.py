@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from obverse.anonymize.classes import classes_of
+from obverse.anonymize.classes import Classes, classes_of
 from obverse.anonymize.grouping import BITS, Grouped, grouped, grouped_keys
-from obverse.anonymize.models import Large, Model, Present, all_hold, helped_by_suppression
+from obverse.anonymize.models import Large, Model, Present, absorbing, all_hold, helped_by_suppression
+from obverse.anonymize.persons import Entries, classes_of_people, settled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from obverse.anonymize.hierarchy import Hierarchy
-    from obverse.anonymize.table import Codes, Table
+    from obverse.anonymize.table import Codes, Column, Counts, Table
 
 Node = tuple[int, ...]
 WIDEST = 2  # columns that are raised alone
@@ -39,7 +40,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a node gives: rows to suppress, whether that is allowed, the classes released, and what is lost."""
+    """What a node gives: of how many people rows are suppressed, whether that is allowed, the classes released, the loss."""
 
     node: Node
     suppressed: int
@@ -56,19 +57,21 @@ class Judge:
         self, table: Table, hierarchies: Sequence[Hierarchy], models: Sequence[Model], limit: int, by_columns: bool
     ) -> None:
         self._hierarchies, self._models, self._limit, self._by_columns = hierarchies, models, limit, by_columns
-        self._rows = table.rows
+        self._rows, self._personal = table.rows, table.persons is not None
         sensitive = table.sensitive if any(not isinstance(model, (Large, Present)) for model in models) else ()
         self._complete = [not np.any(column.codes == column.missing) for column in table.quasi]
         self._sensitive = tuple(column.size for column in sensitive)
-        self._absorbing = [model for model in models if model.absorbs]
-        self.monotone = limit == 0 or len(self._absorbing) == len(models)
         self._mends = helped_by_suppression(models)
-        columns = [column.codes for column in (*table.quasi, *sensitive)]
-        weights = (table.counts,) if table.population is None else (table.counts, table.population)
+        columns, weights, beside = _collapsible(table, sensitive)
         bottom = (0,) * len(hierarchies)
         self._widest = sorted(range(len(hierarchies)), key=lambda j: -len(hierarchies[j].levels[0].labels))[:WIDEST]
+        lowest = grouped(columns, [*self._sizes(bottom), *beside], weights)
+        lowest = settled(lowest, len(bottom), least=0.0) if self._personal else lowest
+        spread = self._personal and bool(lowest.columns[len(bottom)].any())
+        self._absorbing = absorbing(models, table, spread=spread)
+        self.monotone = (limit == 0 and not spread) or len(self._absorbing) == len(models)
         self._seen = {bottom}
-        self._shared: list[tuple[Node, Grouped]] = [(bottom, grouped(columns, self._sizes(bottom), weights))]
+        self._shared: list[tuple[Node, Grouped]] = [(bottom, lowest)]
         self._lately: deque[tuple[Node, Grouped]] = deque(maxlen=LATELY)
         self._lifts: dict[tuple[int, int, int], Codes] = {}
         self._spreads = [[hierarchy.spread(level) for level in range(hierarchy.height)] for hierarchy in hierarchies]
@@ -77,7 +80,10 @@ class Judge:
         """How many groups each column has at its level; that of missing values, which is last, only where some are missing."""
         labels = [h.levels[level].labels for h, level in zip(self._hierarchies, node)]
         found = [len(some) - (whole and some[-1] is None) for some, whole in zip(labels, self._complete)]
-        return [max(size, 1) for size in found] + list(self._sensitive)
+        return [max(size, 1) for size in found]
+
+    def _settled(self, rows: Grouped) -> Grouped:
+        return settled(rows, len(self._hierarchies)) if self._personal else rows
 
     def collapsed(self, node: Node) -> Grouped:
         """The table at this node: distinct rows of groups and sensitive values.
@@ -110,17 +116,18 @@ class Judge:
         return min(below, key=lambda found: len(found[1]))
 
     def _raised(self, rows: Grouped, low: Node, high: Node) -> Grouped:
-        sizes = self._sizes(high)
+        beside = rows.sizes[len(high) :]
+        sizes = [*self._sizes(high), *beside]
         lifts = [self._lift(j, a, b) for j, (a, b) in enumerate(zip(low, high))]
-        lifts += [np.arange(size, dtype=np.int32) for size in self._sensitive]
+        lifts += [np.arange(size, dtype=np.int32) for size in beside]
         if prod(sizes).bit_length() > BITS:
-            return grouped([lift[column] for lift, column in zip(lifts, rows.columns)], sizes, rows.weights)
+            return self._settled(grouped([lift[column] for lift, column in zip(lifts, rows.columns)], sizes, rows.weights))
         keys, stride = np.zeros(len(rows), dtype=np.int64), 1
         for lift, column, size in zip(reversed(lifts), reversed(rows.columns), reversed(sizes)):
             if size > 1:
                 keys += (lift * np.int64(stride))[column]  # lifted and put into its place at once
             stride *= size
-        return grouped_keys(keys, sizes, rows.weights)
+        return self._settled(grouped_keys(keys, sizes, rows.weights))
 
     def _lift(self, column: int, low: int, high: int) -> Codes:
         if (column, low, high) not in self._lifts:
@@ -129,22 +136,33 @@ class Judge:
 
     def judge(self, node: Node) -> Judged:
         rows = self.collapsed(node)
-        classes = classes_of(rows, len(node), self._sensitive)
+        classes, entries = self._classes(rows, len(node))
         holds = all_hold(self._models, classes)
         surely = ~holds if len(self._absorbing) == len(self._models) else ~all_hold(self._absorbing, classes)
-        suppressed = int(classes.sizes[~holds].sum())
+        suppressed = int(classes.sizes[~holds].sum()) if entries is None else entries.among(~holds)
         passes = suppressed <= self._limit and (self._mends or bool(holds.all()))
-        hopeless = not passes if self.monotone else int(classes.sizes[surely].sum()) > self._limit
+        lost = int(classes.sizes[surely].sum()) if entries is None else entries.among(surely)
+        hopeless = not passes if self.monotone else lost > self._limit
         released = int((holds & (classes.sizes > 0)).sum())
         if hopeless and self._by_columns:  # it closes all below it, and what its columns cost is known beforehand
             return Judged(node, suppressed, passes, hopeless, released, Loss(math.inf, 0.0, 0.0))
-        cost = self._cost_by_columns(rows, node) if self._by_columns else classes.sizes.astype(np.float64)
-        people = classes.sizes.astype(np.float64)
+        alike = classes.rows.astype(np.float64)
+        cost = self._cost_by_columns(rows, node) if self._by_columns else alike
         most = 1.0 if self._by_columns else float(self._rows)
         scale = max(self._rows, 1) if self._by_columns else 1
-        whole = float((people * np.where(holds, cost, most)).sum()) / scale
-        base, fee = float((people * cost).sum()) / scale, float((people * (most - cost))[surely].sum()) / scale
+        whole = float((alike * np.where(holds, cost, most)).sum()) / scale
+        base, fee = float((alike * cost).sum()) / scale, float((alike * (most - cost))[surely].sum()) / scale
         return Judged(node, suppressed, passes, hopeless, released, Loss(whole, base, fee))
+
+    def _classes(self, rows: Grouped, quasi: int) -> tuple[Classes, Entries | None]:
+        if not self._personal:
+            return classes_of(rows, quasi, self._sensitive), None
+        starts = rows.starts(quasi)
+        index = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(rows))))
+        known, number, *population = rows.weights
+        entries = Entries(index, rows.columns[quasi], rows.sizes[quasi], number, known, *population)
+        values = list(zip(rows.columns[quasi + 1 :], self._sensitive))
+        return classes_of_people(entries, len(starts), values), entries
 
     def _cost_by_columns(self, rows: Grouped, node: Node) -> NDArray[np.float64]:
         """What a released row of each class costs: the mean over its cells of what their labels cover."""
@@ -153,3 +171,14 @@ class Judge:
         for column, level, spreads in zip(rows.columns, node, self._spreads):
             cost += spreads[level][column[starts]]
         return cost / len(node)
+
+
+def _collapsible(table: Table, sensitive: tuple[Column, ...]) -> tuple[list[Codes], tuple[Counts, ...], list[int]]:
+    """Columns and weights of the table, and the sizes of the columns beside the quasi-identifiers: who, where several rows
+    may be of one person, then the sensitive values."""
+    who = [] if table.persons is None else [(table.persons.codes, table.persons.size)]
+    beside = [*who, *((column.codes, column.size) for column in sensitive)]
+    weights = [table.counts] if table.persons is None else [table.counts, table.persons.number]
+    weights += [] if table.population is None else [table.population]
+    columns = [*(column.codes for column in table.quasi), *(codes for codes, _ in beside)]
+    return columns, tuple(weights), [size for _, size in beside]

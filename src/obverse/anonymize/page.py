@@ -27,6 +27,7 @@ td.n {{ text-align: right; font-variant-numeric: tabular-nums; }} .note {{ color
 def page(report: Mapping[str, Any], name: str) -> str:
     how = "Anonymized" if "reaches" in report else "Released as it is"
     parts = [f"<h1>{how}: {escape(name)}</h1>", f"<p class=claim>{escape(report['claim']['sentence'])}</p>"]
+    parts.append(f"<p>{escape(report['counted']['sentence'])}</p>")
     if "reaches" in report:
         parts += [*_reached(report), *_lost(report), *_risk(report), *_attacks(report)]
         parts.append(f"<p class=note>{escape(report['missing'])} {escape(report['order'])}</p>")
@@ -77,7 +78,7 @@ def _risk(report: Mapping[str, Any]) -> list[str]:
     return [
         "<h2>Who could be found</h2>",
         _words([sentence for sentence in risk["sentences"].values() if sentence]),
-        _bars("Rows by the size of their class", rows),
+        _bars(f"Rows by the {report['counted']['what']} of their class", rows),
         _bars("Share of right guesses that each column adds", parts),
     ]
 

@@ -33,7 +33,7 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Recoded:
-    """What is released of a table; `index` is the class of each row, and rows that are not `kept` are suppressed."""
+    """What is released of a table; `index` is the class of each entry, and entries that are not `kept` are suppressed."""
 
     table: Table
     columns: tuple[Labelled, ...]
@@ -42,17 +42,28 @@ class Recoded:
     kept: NDArray[np.bool_]
 
     @property
-    def people(self) -> Counts:
-        """People of each row that are released."""
+    def rows(self) -> Counts:
+        """Rows of each entry that are released."""
         return np.where(self.kept, self.table.counts, 0)
 
     @property
     def suppressed(self) -> int:
+        """How many rows are left out."""
         return int(self.table.counts[~self.kept].sum())
+
+    @property
+    def people(self) -> int:
+        """How many people have a released row."""
+        return self.table.people_of(self.kept)
+
+    @property
+    def people_suppressed(self) -> int:
+        """Of how many people a row is left out."""
+        return self.table.people_of(~self.kept)
 
     def classes(self) -> Classes:
         """The classes of what is released."""
-        return classes_by(self.index, self.count, self.table, self.people)
+        return classes_by(self.index, self.count, self.table, self.rows)
 
 
 def unchanged(table: Table) -> Recoded:

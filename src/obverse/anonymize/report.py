@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from obverse.anonymize.counted import Counted
 from obverse.anonymize.measured import measured
 from obverse.anonymize.risk import risk
 from obverse.anonymize.utility import utility
@@ -26,28 +27,30 @@ RAW = {
 }
 
 
-def checked(recoded: Recoded) -> dict[str, Any]:
+def checked(recoded: Recoded, counted: Counted | None = None) -> dict[str, Any]:
     """A table as it is: what it reaches, risk, and what works against it."""
-    found = weaknesses(recoded)
+    found, counted = weaknesses(recoded), counted or _counted(recoded)
     return {
         "version": 1,
-        "rows": int(recoded.people.sum()),
+        "rows": int(recoded.rows.sum()),
+        "counted": counted.as_json(),
         "reaches": measured(recoded),
         "risk": risk(recoded).as_json(),
         "attacks": [one.as_json() for one in found],
-        "claim": claim_of(found, []),
+        "claim": claim_of(found, [], counted),
         "missing": MISSING,
     }
 
 
-def report_of(outcome: Outcome, attacked: Sequence[Weakness] | None = None) -> dict[str, Any]:
+def report_of(outcome: Outcome, counted: Counted | None = None, attacked: Sequence[Weakness] | None = None) -> dict[str, Any]:
     """All of a run. `attacked` is what attacks make of the very table that was written; else what its classes tell."""
     recoded = outcome.recoded
-    k = outcome.wish.k
+    k, counted = outcome.wish.k, counted or _counted(recoded)
     found = weaknesses(recoded) if attacked is None else attacked
     return {
         "version": 1,
-        "claim": claim_of(found, outcome.search["models"]),
+        "counted": counted.as_json(),
+        "claim": claim_of(found, outcome.search["models"], counted),
         "search": outcome.search,
         "reaches": measured(recoded),
         "utility": utility(recoded, k).as_json(),
@@ -58,12 +61,17 @@ def report_of(outcome: Outcome, attacked: Sequence[Weakness] | None = None) -> d
     }
 
 
-def claim_of(found: Sequence[Weakness], models: list[str]) -> dict[str, Any]:
+def _counted(recoded: Recoded) -> Counted:
+    table = recoded.table
+    return Counted(table.rows, table.people, None if table.persons is None else "person")
+
+
+def claim_of(found: Sequence[Weakness], models: list[str], counted: Counted) -> dict[str, Any]:
     """The claim that every output carries: here that there is no such guarantee, and which attacks work on this very table."""
     working = list(dict.fromkeys(one.attack for one in found if one.works))
     failing = list(dict.fromkeys(one.attack for one in found if one.applies and one.attack not in working))
     untried = {one.attack: one.sentence for one in found if not one.applies}
-    parts = [*([f"{', '.join(models)}."] if models else []), NO_PRIVACY]
+    parts = [*([f"{', '.join(models)}."] if models else []), *([counted.sentence] if counted.by else []), NO_PRIVACY]
     if working:
         parts += [f"Attacks that work on this very table: {_listed(working)}.", *(one.sentence for one in found if one.works)]
     else:
@@ -72,8 +80,9 @@ def claim_of(found: Sequence[Weakness], models: list[str]) -> dict[str, Any]:
         parts.append(f"Tried without success: {_listed(failing)}.")
     if untried:
         parts.append(f"Not tried, since they need something else: {_listed(untried)}.")
+    parts += [] if counted.by else [counted.sentence]
     told = {"attacks": {"work": working, "fail": failing, "not_tried": untried}}
-    return {"epsilon": None, "delta": None, "models": models, **told, "sentence": " ".join(parts)}
+    return {"epsilon": None, "delta": None, "models": models, "counted": counted.sentence, **told, "sentence": " ".join(parts)}
 
 
 def _listed(names: Iterable[str]) -> str:

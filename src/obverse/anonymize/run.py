@@ -42,10 +42,10 @@ def anonymized(table: Table, wish: Wish, told: Callable[[float], None] = lambda 
     if wish.search == "mondrian":
         recoded = in_boxes(table, hierarchies, mondrian(table, hierarchies, models, told))
     else:
-        limit = int(Fraction(repr(wish.suppress)) * table.rows)  # 0.29 of a hundred is 29
+        limit = int(Fraction(repr(wish.suppress)) * table.people)  # 0.29 of a hundred is 29
         found = Search(table, hierarchies, models, limit, wish.loss, told).run()
         recoded = at_node(table, hierarchies, found.judged.node, models)
-        invariant(recoded.suppressed == found.judged.suppressed, "what is written is what was found")
+        invariant(recoded.people_suppressed == found.judged.suppressed, "what is written is what was found")
         about |= {
             "loss": wish.loss,
             "loss_value": found.loss,

@@ -1,4 +1,7 @@
-"""What is asked for: columns, models, search. It is what the manifest holds, and a run can be repeated from it."""
+"""What is asked for: columns, models, search. It is what the manifest holds, and a run can be repeated from it.
+
+A manifest that names whose rows are whose (`person`) is of version 2: what reads version 1 alone would count rows by it.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from obverse.anonymize.classes import whole_of
+from obverse.anonymize.counted import EACH_ROW
 from obverse.anonymize.lattice import LOSSES
 from obverse.anonymize.models import Close, Distinct, Entropy, Large, Model, Present, Recursive, Unsure
 from obverse.anonymize.recipes import Recipe, built, guessed, has_order
@@ -17,7 +20,7 @@ from obverse.core.errors import Refused
 if TYPE_CHECKING:
     from obverse.anonymize.table import Table
 
-VERSION = 1
+VERSION, BY_PERSON = 1, 2  # of the manifest, without and with a column that says whose a row is
 SEARCHES = ("optimal", "mondrian")
 L_KINDS, T_KINDS = ("distinct", "entropy", "recursive"), ("equal", "ordered", "hierarchical")
 ALPHABET = ", texts in alphabetical order"
@@ -25,7 +28,10 @@ ALPHABET = ", texts in alphabetical order"
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Demands on sensitive columns are written [COLUMN=][KIND:]NUMBER, as on the command line; without a column, on all."""
+    """Demands on sensitive columns are written [COLUMN=][KIND:]NUMBER, as on the command line; without a column, on all.
+
+    `person` is the column that says whose a row is; without one each row is taken as a person.
+    """
 
     quasi: tuple[str, ...] = ()
     sensitive: tuple[str, ...] = ()
@@ -42,6 +48,7 @@ class Wish:
     deidentify: tuple[str, ...] = ()
     pseudonymise: tuple[str, ...] = ()
     secret: str = field(default="", repr=False)
+    person: str | None = None
     hierarchies: Mapping[str, Recipe] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -72,14 +79,17 @@ class Wish:
     def as_json(self) -> dict[str, Any]:
         told = {f.name: getattr(self, f.name) for f in fields(self)}
         told["hierarchies"] = {name: recipe.as_json() for name, recipe in self.hierarchies.items()}
-        return {"version": VERSION} | {name: list(v) if isinstance(v, tuple) else v for name, v in told.items()}
+        plain = {name: list(v) if isinstance(v, tuple) else v for name, v in told.items()}
+        counted = EACH_ROW if self.person is None else f"People are counted, named by {self.person}."
+        return {"version": VERSION if self.person is None else BY_PERSON, **plain, "counted": counted}
 
     @classmethod
     def from_json(cls, told: Any) -> Wish:
         try:
-            if told["version"] != VERSION:
+            if told["version"] not in (VERSION, BY_PERSON):
                 raise _unreadable()
-            known = {f.name: told[f.name] for f in fields(cls)}
+            named = told.get("person") if told["version"] == VERSION else told["person"]  # the first manifests have none
+            known = {f.name: told[f.name] for f in fields(cls) if f.name != "person"} | {"person": named}
             recipes = {str(name): Recipe.from_json(one) for name, one in known.pop("hierarchies").items()}
             plain: dict[str, Any] = {name: tuple(map(str, v)) if isinstance(v, list) else v for name, v in known.items()}
             return cls(**plain, hierarchies=recipes)
@@ -155,10 +165,9 @@ def _diverse(kind: str, numbers: list[float], place: int, name: str) -> Model:
 
 def _close(kind: str, numbers: list[float], place: int, name: str, wish: Wish, table: Table) -> Model:
     column = table.sensitive[place]
-    people = np.bincount(column.codes, weights=table.counts, minlength=column.size)
     levels: tuple[Any, ...] = ()
     if kind == "hierarchical":
         recipe = wish.hierarchies.get(name) or guessed(name, column.values)
         levels = tuple(level.groups for level in built(recipe, name, column.values).levels[:-1])
     order = ALPHABET if kind == "ordered" and column.size > 3 and not has_order(column.values) else ""
-    return Close(place, name, _in_unit(numbers), kind, people / max(people.sum(), 1), levels, order)
+    return Close(place, name, _in_unit(numbers), kind, whole_of(table, place, table.counts), levels, order)

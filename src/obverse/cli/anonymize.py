@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from obverse.cli.failures import REFUSED, VerbGroup
 from obverse.cli.options import QUASI, SENSITIVE, print_json, with_json
 from obverse.cli.progress import progress
-from obverse.cli.terminal import Heading, print_fact, print_table
+from obverse.cli.terminal import Heading, on_terminal, print_fact, print_table, shown
+
+if TYPE_CHECKING:
+    from obverse.session.reviewed import Reading
 
 FILE = click.Path(path_type=Path)
 
@@ -46,6 +50,7 @@ def with_models(function: Any) -> Any:
         click.option("-p", "--project", type=FILE, metavar="DIR", help="Of a project: FILE is then the name of its table."),
         click.option("--hierarchy", multiple=True, metavar="COLUMN=KIND", help="intervals:5,10;top=80, mask, dates or tree."),
         click.option("--hierarchies", type=FILE, metavar="FOLDER", help="COLUMN.csv: a value and its labels, a line each."),
+        click.option("--person", metavar="COLUMN", help="Of a file: whose a row is. Without it each row is a person."),
         click.option("--delimiter", metavar="SIGN", help="Of a CSV file; by its first line unless told."),
         click.option("--population", type=FILE, metavar="FILE", help="A table of the population, with the quasi-identifiers."),
         click.option("--presence", metavar="LOW,HIGH", help="Share of the population's lookalikes that is in the table."),
@@ -77,18 +82,21 @@ def with_models(function: Any) -> Any:
 def run(file: Path, out: Path, **told: Any) -> None:
     """Anonymize FILE, CSV or Parquet, or a table of a project. `run` may be left out."""
     from obverse.session.anonymizing import TABLES, Files, anonymize, manifest, written_to
-    from obverse.session.reviewed import Reading, not_private, own_file
+    from obverse.session.reviewed import Reading, not_private, own_file, unit_of
 
     for name in TABLES:
         not_private(out / name)
     wish = manifest(told["manifest"]) if told["manifest"] is not None else _wish(told)
     written = dict(_pair(text) for text in told["hierarchy"])
     door = Reading("anonymize", told["project"], told["reason"])
+    unit = unit_of(door, file, told["person"])
+    if unit is None and told["manifest"] is None:
+        wish = replace(wish, person=_person(door, file, told))
     population = None if told["population"] is None else own_file(told["population"])
     read = (*wish.quasi, *wish.sensitive, *wish.keep, *wish.deidentify, *wish.pseudonymise)
-    with door.file(file, tuple(dict.fromkeys(read))) as path, progress("searching") as shown:
-        files = Files(path, out, population, told["delimiter"])
-        table, report = written_to(files).name, anonymize(files, wish, written, shown)
+    with door.file(file, tuple(dict.fromkeys(read)), unit=unit is not None) as path, progress("searching") as bar:
+        files = Files(path, out, population, told["delimiter"], unit)
+        table, report = written_to(files).name, anonymize(files, wish, written, bar)
     if told["as_json"]:
         print_json(report)
         return
@@ -110,16 +118,19 @@ def check(ctx: click.Context, /, file: Path, **told: Any) -> None:
     """What FILE reaches as it is: k, l, t, risk, attacks. Exit code 3 when it misses what is demanded."""
     from obverse.session.anonymizing import Checked
     from obverse.session.anonymizing import check as checked
-    from obverse.session.reviewed import Reading, own_file
+    from obverse.session.reviewed import Reading, own_file, unit_of
 
     if not _names(told["quasi"]):
         raise click.UsageError("name the quasi-identifiers: --quasi age,zip,sex")
     demands = _wish(told) if any(told[name] for name in ("k", "l", "t", "alpha", "presence")) else None
     quasi, sensitive = _names(told["quasi"]), _names(told["sensitive"])
     written = dict(_pair(text) for text in told["hierarchy"])
-    asked = Checked(quasi, sensitive, demands, _recipes(told["hierarchies"], sensitive), written)
+    door = Reading("anonymize check", told["project"], told["reason"])
+    unit = unit_of(door, file, told["person"])
+    person = None if unit is not None else _person(door, file, told)
+    asked = Checked(quasi, sensitive, demands, _recipes(told["hierarchies"], sensitive), written, person, unit)
     population = None if told["population"] is None else own_file(told["population"])
-    with Reading("anonymize check", told["project"], told["reason"]).file(file, (*quasi, *sensitive)) as path:
+    with door.file(file, (*quasi, *sensitive), unit=unit is not None) as path:
         report = checked(path, asked, population, told["delimiter"])
     if told["as_json"]:
         print_json(report)
@@ -127,6 +138,20 @@ def check(ctx: click.Context, /, file: Path, **told: Any) -> None:
         _print(report)
     if not report.get("holds", True):
         ctx.exit(REFUSED)
+
+
+def _person(door: Reading, file: Path, told: dict[str, Any]) -> str | None:
+    """The column that says whose a row is: as it was named, or as somebody at a terminal answers."""
+    from obverse.engines.collapse import Workshop
+    from obverse.session.reviewed import own_file
+
+    if told["person"] or told["as_json"] or door.names(file) or not (on_terminal("stdin") and on_terminal("stderr")):
+        return told["person"] or None
+    with Workshop(own_file(file), told["delimiter"]) as shop:
+        columns = shop.columns
+    click.echo(f"Which column says whose a row is? Columns: {', '.join(map(shown, columns))}", err=True)
+    answer: str = click.prompt("Column, or Enter where each row is another person", default="", show_default=False, err=True)
+    return answer.strip() or None
 
 
 def _recipes(folder: Path | None, named: tuple[str, ...]) -> dict[str, Any]:
@@ -165,6 +190,7 @@ def _pair(text: str) -> tuple[str, str]:
 def _print(report: dict[str, Any]) -> None:
     reaches = report["reaches"]
     print_fact("Rows", f"{report['rows']:,} in {reaches['classes']:,} classes; k = {reaches['k']:,}")
+    print_fact("Counted", report["counted"]["sentence"])
     if "presence" in reaches:
         print_fact("Presence", "between {:.3g} and {:.3g}".format(*reaches["presence"]))
     names = {"distinct_l": "distinct l", "entropy_l": "entropy l", "recursive_c": "c at l = 2", "t_equal": "t equal",

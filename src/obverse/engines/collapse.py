@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+WHOSE = '" whose"'  # of `prepared`: whose a row is
+
+
 class Dictionary(NamedTuple):
     """A column's values in order, numbers by size, and the code of each collapsed row; missing has the code after the last."""
 
@@ -42,6 +45,7 @@ class Preparation:
     share: float | None = None
     pseudonyms: tuple[str, ...] = ()
     secret: str = ""
+    person: str | None = None  # the column that says whose a row is: rows that name nobody are left out, people are drawn
 
 
 def source_of(path: Path, delimiter: str | None = None) -> Source:
@@ -89,7 +93,8 @@ class Workshop:
                 raise Refused("column_missing", f"the table has no column {name!r}.", fix=suggestion(name, self.columns))
 
     def prepare(self, told: Preparation) -> None:
-        """Make the table that is worked on: `prepared`, with a row for each that is kept."""
+        """Make the table that is worked on: `prepared`, with a row for each that is kept, and whose it is if a column says."""
+        self._shown = ", ".join(map(_name, told.columns))
         secret = text(told.secret)
         shown = [
             f"CASE WHEN {_name(c)} IS NOT NULL THEN 'P' || dense_rank() OVER (ORDER BY sha256({secret} || {_name(c)}::VARCHAR)"
@@ -99,29 +104,95 @@ class Workshop:
             for c in told.columns
         ]
         kept = "source"
-        if told.share is not None:
+        if told.person is not None:
+            shown.append(f"{_name(told.person)} AS {WHOSE}")
+            kept = f"(SELECT * FROM source WHERE {_name(told.person)} IS NOT NULL)"
+        if told.share is not None and told.person is not None:
+            who = f"(SELECT DISTINCT {_name(told.person)} AS {WHOSE} FROM {kept})"
+            ((people,),) = self._run(f"SELECT count(*) FROM {who}").fetchall()
+            order = f"ORDER BY sha256({secret} || {WHOSE}::VARCHAR) LIMIT {round(told.share * people)}"
+            drawn = f"SELECT {WHOSE} FROM {who} {order}"
+            kept = f"(SELECT * FROM {kept} WHERE {_name(told.person)} IN ({drawn}))"
+        elif told.share is not None:
             ((rows,),) = self._run("SELECT count(*) FROM source").fetchall()
             numbered = '(SELECT *, row_number() OVER () AS " row" FROM source)'
             kept = f'(SELECT * FROM {numbered} ORDER BY sha256({secret} || " row"::VARCHAR) LIMIT {round(told.share * rows)})'
         self._run(f"CREATE OR REPLACE VIEW prepared AS SELECT {', '.join(shown)} FROM {kept}")
 
+    def prepared_rows(self) -> int:
+        ((found,),) = self._run("SELECT count(*) FROM prepared").fetchall()
+        return int(found)
+
+    def nobodys(self, person: str) -> int:
+        """How many rows of the source name nobody."""
+        ((found,),) = self._run(f"SELECT count(*) - count({_name(person)}) FROM source").fetchall()
+        return int(found)
+
+    def known_people(self) -> tuple[int, int]:
+        """How many people and rows are prepared, by the column that says whose they are."""
+        (found,) = self._run(f"SELECT count(DISTINCT {WHOSE}), count(*) FROM prepared").fetchall()
+        return int(found[0]), int(found[1])
+
     def collapse(self, quasi: Sequence[str], carried: Sequence[str], population: Path | None) -> None:
-        """GROUP BY all of these columns into the table `collapsed`: q0 ..., c0 ..., n people, p of the population."""
+        """GROUP BY all of these columns into the table `collapsed`: q0 ..., c0 ..., n rows, p people of the population."""
         keys = [f"{_name(c)}::VARCHAR AS q{i}" for i, c in enumerate(quasi)]
         others = [f"{_name(c)} AS c{i}" for i, c in enumerate(carried)]
         rows = f"SELECT {', '.join([*keys, *others])}, 1 AS n, 0 AS p FROM prepared"
         if population is not None:
-            other = source_of(population)
-            self._run(f"CREATE OR REPLACE VIEW population AS SELECT * FROM {_relation(other)}")
-            have = {str(row[0]) for row in self._run("DESCRIBE population").fetchall()}
-            for name in quasi:
-                if name not in have:
-                    raise Refused("column_missing", f"the population has no column {name!r}.", fix=suggestion(name, have))
+            self._population(population, quasi)
             nulls = [f"NULL AS c{i}" for i in range(len(carried))]
             rows += f" UNION ALL BY NAME SELECT {', '.join([*keys, *nulls])}, 0 AS n, 1 AS p FROM population"
         names = ", ".join([f"q{i}" for i in range(len(quasi))] + [f"c{i}" for i in range(len(carried))])
         counted = "count(*) AS n, 0 AS p" if population is None else "sum(n)::BIGINT AS n, sum(p)::BIGINT AS p"
         self._run(f"CREATE OR REPLACE TABLE collapsed AS SELECT {names}, {counted} FROM ({rows}) GROUP BY ALL")
+
+    def collapse_by_person(self, quasi: Sequence[str], carried: Sequence[str], population: Path | None, person: str) -> None:
+        """The same, with whose the rows are: code 0 for m people all of whose rows are alike, else the code of one person.
+
+        `most` is the largest number of rows that one of them has there. People of the population have codes after those of
+        the table; where it has no such column, each of its rows is a person.
+        """
+        names = [*(f"q{i}" for i in range(len(quasi))), *(f"c{i}" for i in range(len(carried)))]
+        keys = [f"{_name(c)}::VARCHAR AS q{i}" for i, c in enumerate(quasi)]
+        own = [*keys, *(f"{_name(c)} AS c{i}" for i, c in enumerate(carried))]
+        self._entries("mine", f"SELECT {', '.join(own)}, {WHOSE} AS u FROM prepared", names)
+        whole = "SELECT *, 0 AS p FROM mine"
+        if population is not None:
+            have = self._population(population, quasi)
+            who = _name(person) if person in have else "row_number() OVER ()"
+            theirs = f"SELECT {', '.join(keys)}, {who} AS u FROM population WHERE {who if person in have else '1'} IS NOT NULL"
+            self._entries("others", theirs, [f"q{i}" for i in range(len(quasi))])
+            after = "u + CASE WHEN u > 0 THEN (SELECT max(u) FROM mine) ELSE 0 END AS u"
+            nulls = [f"NULL AS c{i}" for i in range(len(carried))]
+            columns = ", ".join([*(f"q{i}" for i in range(len(quasi))), *nulls])
+            whole += f" UNION ALL BY NAME SELECT {columns}, {after}, 0 AS n, 0 AS m, 0 AS most, m AS p FROM others"
+        self._run(f"CREATE OR REPLACE TABLE collapsed AS {whole}")
+
+    def _population(self, population: Path, quasi: Sequence[str]) -> set[str]:
+        """The population as a view; gives its columns."""
+        self._run(f"CREATE OR REPLACE VIEW population AS SELECT * FROM {_relation(source_of(population))}")
+        have = {str(row[0]) for row in self._run("DESCRIBE population").fetchall()}
+        for name in quasi:
+            if name not in have:
+                raise Refused("column_missing", f"the population has no column {name!r}.", fix=suggestion(name, have))
+        return have
+
+    def _entries(self, table: str, rows: str, names: Sequence[str]) -> None:
+        """A table of distinct rows: n rows, of u, or of m people who have no others."""
+        keys = ", ".join(names)
+        self._run(f"CREATE OR REPLACE TEMP TABLE entries AS SELECT {keys}, u, count(*) AS n FROM ({rows}) GROUP BY ALL")
+        several = "SELECT u, row_number() OVER (ORDER BY u) AS code FROM entries GROUP BY u HAVING count(*) > 1"
+        coded = f"SELECT {keys}, coalesce(code, 0) AS code, n FROM entries LEFT JOIN ({several}) USING (u)"
+        added = "code AS u, sum(n)::BIGINT AS n, count(*) AS m, max(n) AS most"
+        self._run(f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {keys}, {added} FROM ({coded}) GROUP BY {keys}, code")
+
+    def persons(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+        """Of each collapsed entry whose it is, how many people, and the most rows of one of them."""
+        import numpy as np
+
+        found = self._run("SELECT u::INTEGER AS u, m::BIGINT AS m, most::BIGINT AS most FROM collapsed").fetchnumpy()
+        number, most = (np.asarray(found[name], dtype=np.int64) for name in ("m", "most"))
+        return np.asarray(found["u"], dtype=np.int32), number, most
 
     def dictionaries(self, fields: Sequence[str]) -> list[Dictionary]:
         """Codes of fields q0, c1 ... of `collapsed`."""
@@ -155,12 +226,18 @@ class Workshop:
         ((found,),) = self._run("SELECT count(*) FROM (FROM prepared GROUP BY ALL HAVING count(*) = 1)").fetchall()
         return int(found)
 
+    def people_alone(self) -> int:
+        """People with a prepared row that nobody else has."""
+        lonely = f"SELECT min({WHOSE}) AS u FROM prepared GROUP BY {self._shown} HAVING count(DISTINCT {WHOSE}) = 1"
+        ((found,),) = self._run(f"SELECT count(DISTINCT u) FROM ({lonely})").fetchall()
+        return int(found)
+
     def write_prepared(self, path: Path) -> int:
         """The prepared rows as they are, in the order of their values."""
-        return self._copy("SELECT * FROM prepared", path)
+        return self._copy(f"SELECT {self._shown} FROM prepared", path)
 
     def write(self, relabelled: Mapping[str, Relabelled], carried: Sequence[str], kept: NDArray[np.bool_], path: Path) -> int:
-        """Collapsed rows that are kept, under their labels, each as often as it has people; in the order of their values."""
+        """Collapsed rows that are kept, under their labels, each as often as it has rows; in the order of their values."""
         import numpy as np
 
         handed: dict[str, Any] = {"kept": kept}

@@ -7,39 +7,56 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from obverse.anonymize.counted import Counted
 from obverse.anonymize.measured import closeness_on_trees
 from obverse.anonymize.models import Present
 from obverse.anonymize.page import page
 from obverse.anonymize.recipes import Recipe, guessed, in_time, read
 from obverse.anonymize.recoding import unchanged
 from obverse.anonymize.report import RAW, checked, claim_of, report_of
-from obverse.anonymize.run import anonymized
-from obverse.anonymize.table import Column
+from obverse.anonymize.run import Outcome, anonymized
+from obverse.anonymize.table import Column, Persons
 from obverse.anonymize.table import Table as Codes
+from obverse.anonymize.weaknesses import Weakness
 from obverse.anonymize.wish import Wish, models_of
 from obverse.core.errors import Refused
 from obverse.core.rng import Rng
 from obverse.engines.collapse import Preparation, Relabelled, Workshop
 from obverse.engines.exact_tables import read_table
+from obverse.session.personal_points import personal_points, raw_people
 from obverse.session.weak_points import raw_points, weak_points
 
 TABLES = ("table.csv", "table.parquet")
 MANIFEST, REPORT, PAGE = "manifest.json", "report.json", "report.html"
 SECRET_BYTES = 16
+NAMED = "every row names a person"
+
+if TYPE_CHECKING:
+    from obverse.anonymize.table import Counts
 
 Told = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
+class Unit:
+    """What a project declares: whose a row is, by a column of the file that was written for it, and by what the analyst
+    knows it as; without a column each row is a person."""
+
+    column: str | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Files:
-    """The table in, where everything goes, and a population where there is one."""
+    """The table in, where everything goes, and a population where there is one; `unit` is that of a project's table."""
 
     table: Path
     out: Path
     population: Path | None = None
     delimiter: str | None = None
+    unit: Unit | None = None
 
 
 def anonymize(files: Files, wish: Wish, written: Mapping[str, str], told: Told = lambda share: None) -> dict[str, Any]:
@@ -47,26 +64,32 @@ def anonymize(files: Files, wish: Wish, written: Mapping[str, str], told: Told =
     _make(files.out)
     _apart(files)
     with Workshop(files.table, files.delimiter) as shop:
+        person = wish.person if files.unit is None else files.unit.column
         named = (*wish.quasi, *wish.sensitive, *wish.keep, *wish.deidentify, *wish.pseudonymise, *wish.hierarchies, *written)
-        shop.known(named)
+        shop.known((*named, *([person] if person else [])))
+        if files.unit is not None:
+            wish = replace(wish, person=files.unit.name or None)
         if (wish.sample is not None or wish.pseudonymise) and not wish.secret:
             wish = replace(wish, secret=Rng().key()[:SECRET_BYTES].hex())
         carried = (*wish.sensitive, *wish.keep, *wish.pseudonymise)
-        everything = tuple(name for name in shop.columns if name not in wish.deidentify)
+        readable = [name for name in shop.columns if files.unit is None or name != person]
+        everything = tuple(name for name in readable if name not in wish.deidentify)
         columns = (*wish.quasi, *carried) if wish.quasi else everything
-        shop.prepare(Preparation(columns, wish.sample, wish.pseudonymise, wish.secret))
+        shop.prepare(Preparation(columns, wish.sample, wish.pseudonymise, wish.secret, person))
+        counted = counted_by(shop, wish.person, person, declared=files.unit is not None)
         target = written_to(files)
         if not wish.quasi:
-            report = _raw(shop, wish, target)
+            report = _raw(shop, wish, target, counted)
         else:
-            table = collapsed(shop, wish.quasi, carried, len(wish.sensitive), files.population)
+            table = collapsed(shop, Columns(wish.quasi, carried, len(wish.sensitive), person), files.population)
             wish = replace(wish, hierarchies={**wish.hierarchies, **_read(table, written)})
             outcome = anonymized(table, wish, told)
             recoded, wish = outcome.recoded, outcome.wish
             labels = {c.name: Relabelled(c.labels, c.places) for c in recoded.columns}
             shop.write(labels, carried, recoded.kept, target)
-            report = report_of(outcome, weak_points(outcome, read_table(target)))
-        report["left_out"] = [name for name in shop.columns if name not in columns]
+            found = weak_points(outcome, read_table(target)) if table.persons is None else _personal(shop, outcome, carried)
+            report = report_of(outcome, counted, found)
+        report["left_out"] = [name for name in readable if name not in columns]
     _write(files.out / MANIFEST, json.dumps(wish.as_json(), ensure_ascii=False, indent=1), secret=True)
     _write(files.out / REPORT, json.dumps(report, ensure_ascii=False, indent=1))
     _write(files.out / PAGE, page(report, files.table.name))
@@ -75,24 +98,31 @@ def anonymize(files: Files, wish: Wish, written: Mapping[str, str], told: Told =
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What is measured: columns, what is demanded of them, and hierarchies of sensitive columns, read or in words."""
+    """What is measured: columns, what is demanded of them, and hierarchies of sensitive columns, read or in words.
+
+    `person` is the column that says whose a row is, `unit` that of a project's table.
+    """
 
     quasi: Sequence[str]
     sensitive: Sequence[str]
     demands: Wish | None = None
     hierarchies: Mapping[str, Recipe] = field(default_factory=dict)
     written: Mapping[str, str] = field(default_factory=dict)
+    person: str | None = None
+    unit: Unit | None = None
 
 
 def check(path: Path, asked: Checked, population: Path | None = None, delimiter: str | None = None) -> dict[str, Any]:
     """What a file reaches as it is; and whether that is what is demanded."""
     quasi, sensitive = asked.quasi, asked.sensitive
+    person, name = (asked.person, asked.person) if asked.unit is None else (asked.unit.column, asked.unit.name)
     with Workshop(path, delimiter) as shop:
-        shop.known((*quasi, *sensitive, *asked.hierarchies, *asked.written))
-        shop.prepare(Preparation((*quasi, *sensitive)))
-        table = collapsed(shop, quasi, sensitive, len(sensitive), population)
+        shop.known((*quasi, *sensitive, *asked.hierarchies, *asked.written, *([person] if person else [])))
+        shop.prepare(Preparation((*quasi, *sensitive), person=person))
+        counted = replace(counted_by(shop, name, person, declared=asked.unit is not None), kept=True)
+        table = collapsed(shop, Columns(quasi, sensitive, len(sensitive), person), population)
     recoded = unchanged(table)
-    report = checked(recoded)
+    report = checked(recoded, counted)
     recipes = {**asked.hierarchies, **_read(table, asked.written)}
     for name, far in closeness_on_trees(recoded, recipes).items():
         report["reaches"]["sensitive"][name]["t_hierarchical"] = far
@@ -102,20 +132,52 @@ def check(path: Path, asked: Checked, population: Path | None = None, delimiter:
         demands = replace(asked.demands, hierarchies=recipes)
         models = models_of(demands, table)  # presence is told by a class of nobody too: none of those like it is in the table
         holds = {m.words: bool(m.holds(classes)[here | isinstance(m, Present)].all()) for m in models}
+        if counted.nobody:  # these rows may be anybody's
+            holds[NAMED] = False
         report |= {"demands": holds, "holds": all(holds.values())}
     return report
 
 
-def collapsed(shop: Workshop, quasi: Sequence[str], carried: Sequence[str], sensitive: int, population: Path | None) -> Codes:
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Quasi-identifiers, what is carried beside them, how many of that are sensitive, and what says whose a row is."""
+
+    quasi: Sequence[str]
+    carried: Sequence[str] = ()
+    sensitive: int = 0
+    person: str | None = None
+
+
+def counted_by(shop: Workshop, name: str | None, person: str | None, *, declared: bool) -> Counted:
+    """What is counted of the prepared rows: people, or rows."""
+    if person is None:
+        rows = shop.prepared_rows()
+        return Counted(rows, rows, declared=declared)
+    people, rows = shop.known_people()
+    return Counted(rows, people, name, declared, shop.nobodys(person))
+
+
+def collapsed(shop: Workshop, columns: Columns, population: Path | None) -> Codes:
     """The prepared rows as codes and counts."""
-    shop.collapse(quasi, carried, population)
+    quasi, carried, sensitive = columns.quasi, columns.carried, columns.sensitive
+    if columns.person is None:
+        shop.collapse(quasi, carried, population)
+    else:
+        shop.collapse_by_person(quasi, carried, population, columns.person)
     fields = [f"q{i}" for i in range(len(quasi))] + [f"c{i}" for i in range(sensitive)]
     found = [Column(name, d.values, d.codes) for name, d in zip([*quasi, *carried], shop.dictionaries(fields))]
     people, others = shop.counts()
     if not people.sum():
-        raise Refused("no_rows", "the table has no rows.")
+        named = "" if columns.person is None else " that name a person"
+        raise Refused("no_rows", f"the table has no rows{named}.")
     secrets = tuple(map(in_time, found[len(quasi) :]))
-    return Codes(tuple(found[: len(quasi)]), secrets, people, others if population is not None else None)
+    whose = None if columns.person is None else _several(Persons(*shop.persons()), people)
+    return Codes(tuple(found[: len(quasi)]), secrets, people, others if population is not None else None, whose)
+
+
+def _several(whose: Persons, rows: Counts) -> Persons | None:
+    """Nothing where everybody has one row: people are then counted as rows."""
+    return whose if whose.codes.any() or (whose.number != rows).any() else None
 
 
 def hierarchy_files(folder: Path) -> dict[str, Recipe]:
@@ -150,14 +212,27 @@ def _read(table: Codes, written: Mapping[str, str]) -> dict[str, Recipe]:
     return {name: read(name, text, guessed(name, columns[name].values)) for name, text in written.items() if name in columns}
 
 
-def _raw(shop: Workshop, wish: Wish, target: Path) -> dict[str, Any]:
+def _personal(shop: Workshop, outcome: Outcome, carried: Sequence[str]) -> list[Weakness]:
+    """Attacks on a table in which people may have several rows; `carried` are sensitive columns and others, in this order."""
+    wish, place = outcome.wish, len(outcome.wish.sensitive)
+    fields = [f"c{i}" for i in range(place, len(carried))]
+    kept = [Column(name, d.values, d.codes) for name, d in zip(carried[place:], shop.dictionaries(fields))]
+    return personal_points(outcome, [column for column in kept if column.name in wish.keep],
+                           linked=wish.person if wish.person in carried else None)  # fmt: skip
+
+
+def _raw(shop: Workshop, wish: Wish, target: Path, counted: Counted) -> dict[str, Any]:
     """A release of rows as they are: a sample, or without identifiers."""
     rows = shop.write_prepared(target)
     kinds = [kind for kind, asked in (("sample", wish.sample), ("deidentify", wish.deidentify or wish.pseudonymise)) if asked]
-    found = raw_points(shop.alone(), rows, wish.sample is not None)
-    claim = claim_of(found, [])
+    if counted.by is None:
+        found = raw_points(shop.alone(), rows, wish.sample is not None)
+    else:
+        found = raw_people(shop.people_alone(), counted.people, wish.sample is not None)
+    claim = claim_of(found, [], counted)
     claim["sentence"] = " ".join([claim["sentence"], *(RAW[kind] for kind in kinds)])
-    return {"version": 1, "claim": claim, "release": kinds, "rows": rows, "attacks": [one.as_json() for one in found]}
+    told = {"version": 1, "claim": claim, "counted": counted.as_json(), "release": kinds, "rows": rows}
+    return told | {"attacks": [one.as_json() for one in found]}
 
 
 def written_to(files: Files) -> Path:

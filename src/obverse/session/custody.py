@@ -46,9 +46,9 @@ class Collapsed:
     types: dict[str, Type]
 
 
-def collapsed(project: Path, table: str, columns: Sequence[str], *, what: str, reason: str) -> Collapsed:
+def collapsed(project: Path, table: str, columns: Sequence[str], *, what: str, reason: str, unit: str = "") -> Collapsed:
     """Rows of a project's table, exactly, for the curator. `what` they are for and the `reason` are sealed into the ledger
-    before a row is read."""
+    before a row is read. Under the name `unit` stands whose each row is, if one is given."""
     import numpy as np
 
     if not columns:
@@ -60,18 +60,31 @@ def collapsed(project: Path, table: str, columns: Sequence[str], *, what: str, r
         wanted = [_column(declared, name) for name in columns]
         within_policy([table], session.catalog, today())
         if declared.unit is not None:
-            session.ledger.record_custody(declared.name, tuple(columns), what, reason)
+            own = [declared.unit.column] if unit and declared.unit.column is not None else []
+            session.ledger.record_custody(declared.name, tuple(dict.fromkeys([*columns, *own])), what, reason)
         d = DIALECTS[session.engine.dialect]
         overlay = session.overlay() if declared.unit is not None else NOTHING
         corrected = overlay.table(declared).columns
         read = ", ".join(f"{enforced(corrected[name], d)} AS c{n}" for n, name in enumerate(columns))
-        keys = ", ".join(f"c{n}" for n in range(len(wanted)))
+        names = [*(f"c{n}" for n in range(len(wanted))), *(["u", "several"] if unit else [])]
         source, kept = spared(declared, session.catalog, overlay, d)
+        if unit:
+            source, whose, several = owned(declared, session.catalog, overlay, d, source)
+            read += f", {d.cast(whose, Type.TEXT)} AS u, {several} AS several"
         inner = f"SELECT {read} FROM {source}{f' WHERE {kept}' if kept else ''}"
-        sql = f"SELECT {keys}, COUNT(*) AS n FROM ({inner}) AS r GROUP BY {keys}"
+        sql = f"SELECT {', '.join(names)}, COUNT(*) AS n FROM ({inner}) AS r GROUP BY {', '.join(names)}"
         rows = session.engine.run_public(sql, timeout_s=READ_S).rows
     found = {name: [row[n] for row in rows] for n, name in enumerate(columns)}
     types = {column.name: column.type for column in wanted}
+    if unit:
+        if any(row[-2] not in (None, 1) for row in rows):
+            raise Refused(
+                "not_one_person",
+                f"rows of {table} are of several people at once, so people cannot be counted.",
+                why="a key on the way to the unit has several rows there, of different units.",
+                fix="Correct the table on the way; or write a file with a column of the person, and name it by --person.",
+            )
+        found[unit], types[unit] = [row[len(wanted)] for row in rows], Type.TEXT
     return Collapsed(found, np.array([row[-1] for row in rows], dtype=np.int64), types)
 
 
@@ -107,6 +120,21 @@ def spared(table: Table, catalog: Catalog, overlay: Overlay, d: Dialect) -> tupl
     through, unit = unit_source(table, catalog, d, overlay)
     reaching = f"SELECT {own} AS k FROM {through} JOIN {gone} AS away ON {unit} = away.u"
     return f"{source} LEFT JOIN (SELECT DISTINCT k FROM ({reaching}) AS x) AS gone ON gone.k = {own}", "gone.k IS NULL"
+
+
+def owned(table: Table, catalog: Catalog, overlay: Overlay, d: Dialect, source: str) -> tuple[str, str, str]:
+    """FROM text, whose a row `t` is, and of how many people its key tells; longer paths join a map from key to unit."""
+    path = table.unit
+    invariant(path is not None and path.column is not None, "rows are of somebody")
+    assert path is not None
+    assert path.column is not None
+    own = raw_column(overlay.table(table).columns[path.column], d)
+    if len(path.steps) <= 1:
+        return source, own, "1"
+    through, unit = unit_source(table, catalog, d, overlay)
+    known = f"SELECT DISTINCT {own} AS k, {unit} AS u FROM {through} WHERE {unit} IS NOT NULL"
+    keyed = f"SELECT k, MIN(u) AS u, COUNT(*) AS many FROM ({known}) AS w GROUP BY k"
+    return f"{source} LEFT JOIN ({keyed}) AS whose ON whose.k = {own}", "whose.u", "whose.many"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from obverse.engines.exact_tables import ExactTable, read_table, write_table
 from obverse.ledger.home import Home, default_home
 from obverse.ledger.register import private_here
 from obverse.ledger.sources import FileSource
+from obverse.session.anonymizing import Unit
 from obverse.session.custody import collapsed
 from obverse.session.opening import load_project
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from obverse.attack.targets import Table
 
+WHOSE = " unit"  # the column of a file written for a project's table that says whose a row is
 STORED = {Type.INTEGER: "BIGINT", Type.DOUBLE: "DOUBLE", Type.BOOLEAN: "BOOLEAN", Type.DATE: "DATE",
           Type.TIMESTAMP: "TIMESTAMP", Type.TEXT: "VARCHAR"}  # fmt: skip
 
@@ -41,14 +43,17 @@ class Reading:
         return self.project is not None and str(name) in load(self.project).tables
 
     @contextmanager
-    def file(self, name: Path, columns: Sequence[str]) -> Iterator[Path]:
-        """The reviewer's own file as it is; or one with these columns of a project's table, which is gone afterwards."""
+    def file(self, name: Path, columns: Sequence[str], *, unit: bool = False) -> Iterator[Path]:
+        """The reviewer's own file as it is; or one with these columns of a project's table, which is gone afterwards.
+
+        With `unit` it says whose each row is, in the column WHOSE, where rows are not units.
+        """
         if self.project is None or not self.names(name):
             yield own_file(name)
             return
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{name}.parquet"
-            _write(self.project, str(name), columns, self, path)
+            _write(self.project, str(name), columns, self, path, unit=unit)
             yield path
 
     def table(self, name: Path, columns: Sequence[str]) -> Table:
@@ -112,11 +117,28 @@ def _known_here(path: Path) -> bool:
         home.close()
 
 
-def _write(project: Path, table: str, columns: Sequence[str], reading: Reading, path: Path) -> None:
+def unit_of(reading: Reading, name: Path, person: str | None) -> Unit | None:
+    """Whose rows are counted together in a project's table; nothing for a file, of which `person` tells, and a public table."""
+    if reading.project is None or not reading.names(name):
+        return None
+    if person:
+        what = f"{name} is a table of the project, which declares whose its rows are."
+        raise Refused("bad_parameter", what, fix="Leave --person out.")
+    path = load(reading.project).tables[str(name)].unit
+    if path is None:
+        return None
+    if path.column is None:
+        return Unit()
+    on_the_way = path.steps if len(path.steps) > 1 else ()
+    return Unit(WHOSE, " -> ".join([path.column, *(f"{table}.{key}" for table, key in on_the_way)]))
+
+
+def _write(project: Path, table: str, columns: Sequence[str], reading: Reading, path: Path, *, unit: bool) -> None:
     """Rows of a project's table into a file of the curator's; the ledger says so before a row is read."""
     import numpy as np
 
-    rows = collapsed(project, table, list(dict.fromkeys(columns)), what=reading.what, reason=reading.reason)
+    named = list(dict.fromkeys(columns))
+    rows = collapsed(project, table, named, what=reading.what, reason=reading.reason, unit=WHOSE if unit else "")
     told: dict[str, NDArray[Any]] = {}
     for name, values in rows.columns.items():
         column = np.empty(len(values), dtype=object)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from obverse.anonymize.guesses import by_both, by_class
 from obverse.anonymize.mondrian import mondrian
+from obverse.anonymize.persons import entries_of
 from obverse.anonymize.recipes import built
 from obverse.anonymize.recoding import in_boxes
 from obverse.anonymize.weaknesses import Weakness, untried, weaknesses
@@ -32,6 +33,7 @@ NOT_HERE = {
     "sampling": "it needs everybody from whom these people were drawn: give them as --population.",
 }
 RAW = "no quasi-identifiers were named; whoever is linked is known with all of the row."
+RAW_NOT_HERE = dict.fromkeys(NOT_HERE, RAW) | {"fuzzy_linkage": NOT_HERE["fuzzy_linkage"]}
 ANSWERS = "it is about answers or published numbers, and this is a table of rows."
 SERVING = {
     "timing": "it is about how long an interface takes to reply; a table that is released is there whole.",
@@ -42,9 +44,9 @@ SERVING = {
 def weak_points(outcome: Outcome, released: Table) -> list[Weakness]:
     """Of a table made from `outcome` and read again as `released`; every attack of the registry is named."""
     found = [*weaknesses(outcome.recoded), *_kept(outcome, released), *_background(outcome, released)]
-    found += _attribute(outcome.recoded)
-    found += [*_intersection(outcome), *_sampling(outcome.recoded)]
-    return [*found, *_others(found, NOT_HERE)]
+    found += attribute(outcome.recoded)
+    found += [*intersection(outcome), *sampling(outcome.recoded)]
+    return [*found, *others(found, NOT_HERE)]
 
 
 def raw_points(alone: int, rows: int, sampled: bool) -> list[Weakness]:
@@ -54,10 +56,10 @@ def raw_points(alone: int, rows: int, sampled: bool) -> list[Weakness]:
     if sampled:
         said = f"Each of the {rows:,} people in the sample is exposed as they are."
         found.append(Weakness("sampling", "", 1.0 if rows else 0.0, rows > 0, said))
-    return [*found, *_others(found, dict.fromkeys(NOT_HERE, RAW) | {"fuzzy_linkage": NOT_HERE["fuzzy_linkage"]})]
+    return [*found, *others(found, RAW_NOT_HERE)]
 
 
-def _others(found: Sequence[Weakness], why: dict[str, str]) -> list[Weakness]:
+def others(found: Sequence[Weakness], why: dict[str, str]) -> list[Weakness]:
     """The attacks of the registry that were not tried."""
     tried = {one.attack for one in found}
     reasons = why | {attack.name: SERVING.get(attack.name, ANSWERS) for attack in ON_ANSWERS}
@@ -79,13 +81,15 @@ def _background(outcome: Outcome, released: Table) -> list[Weakness]:
     return [_told(secret, Background().run(released, outcome.wish.quasi, secret)) for secret in outcome.wish.sensitive]
 
 
-def _attribute(recoded: Recoded) -> list[Weakness]:
+def attribute(recoded: Recoded) -> list[Weakness]:
     """The secret that a class holds most often. The control is the same guess if the person's own row were not there."""
     found = []
     for place, column in enumerate(recoded.table.sensitive):
         right, without, people = by_class(recoded, place)
+        row = "row" if recoded.table.persons is None else "rows there"
         said = f"The most frequent {column.name} of a class is that of {share(right, people)} people"
-        beside = f"of {share(without, people)} if their own row were left out"
+        said += "" if recoded.table.persons is None else ", of whom each class counts its own"
+        beside = f"of {share(without, people)} if their own {row} were left out"
         leak, quiet = (f"{said}, {beside}: being in the table {word}." for word in ("betrays it", "makes no sure difference"))
         rate, control = Rate(right, people), Rate(without, people)
         found.append(_told(column.name, judged("attribute", "", rate, control, leak=leak, quiet=quiet, figures={})))
@@ -96,7 +100,7 @@ def _told(column: str, one: Finding) -> Weakness:
     return Weakness(one.attack, column, one.rate.value, one.leaks, one.sentence)
 
 
-def _intersection(outcome: Outcome) -> list[Weakness]:
+def intersection(outcome: Outcome) -> list[Weakness]:
     """With another release of the same people that satisfies the same demands, cut by Mondrian."""
     recoded, wish = outcome.recoded, outcome.wish
     if not recoded.table.sensitive:
@@ -113,21 +117,23 @@ def _intersection(outcome: Outcome) -> list[Weakness]:
         other = in_boxes(table, hierarchies, mondrian(table, hierarchies, models_of(wish, table)))
     except Refused:
         return [untried("intersection", "no second release of these people satisfies the demands.")]
-    found, rows = [], max(int(recoded.people.sum()), 1)
+    found, people = [], max(recoded.people, 1)
     for place, column in enumerate(recoded.table.sensitive):
         won = by_both(recoded, other, place)
-        said = f"Were the same people released once more, {how}, {share(won, rows)} would be left with one {column.name}"
+        said = f"Were the same people released once more, {how}, {share(won, people)} would be left with one {column.name}"
         said += ", which neither release leaves alone." if won else ": with that one nobody's becomes certain."
-        found.append(Weakness("intersection", column.name, won / rows, won > 0, said))
+        found.append(Weakness("intersection", column.name, won / people, won > 0, said))
     return found
 
 
-def _sampling(recoded: Recoded) -> list[Weakness]:
+def sampling(recoded: Recoded) -> list[Weakness]:
     """People of the population whom a released row fits, and nobody else of the population."""
     classes = recoded.classes()
     if classes.population is None:
         return []
-    alone = int(((classes.sizes == 1) & (classes.population <= 1)).sum())
-    rows = max(int(classes.sizes.sum()), 1)
-    said = f"{share(alone, rows)} rows fit one person of the population and nobody else."
-    return [Weakness("sampling", "", alone / rows, alone > 0, said)]
+    lonely = (classes.sizes == 1) & (classes.population <= 1)
+    alone, everybody, what = int(lonely.sum()), max(recoded.people, 1), "rows fit one person"
+    if recoded.table.persons is not None:
+        alone, what = entries_of(recoded).among(lonely), "people have rows that fit one person"
+    said = f"{share(alone, everybody)} {what} of the population and nobody else."
+    return [Weakness("sampling", "", alone / everybody, alone > 0, said)]

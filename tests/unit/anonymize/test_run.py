@@ -51,7 +51,7 @@ def test_what_is_released_satisfies_the_models(given: Table, model: dict, search
     classes = again.classes()
     assert all_hold(models_of(outcome.wish, given), classes)[classes.sizes > 0].all()
     assert recoded.suppressed <= round(wish.suppress * given.rows, 9)
-    assert measured(again)["k"] >= 2 or not again.people.sum()
+    assert measured(again)["k"] >= 2 or not again.people
     assert utility(again, 2).classes == utility(recoded, 2).classes
 
 
@@ -112,11 +112,11 @@ def test_rows_that_are_counted_are_like_rows_that_are_written_out(given: Table, 
         return
     second = anonymized(counted, replace(BASE, k=2 * times, **search)).recoded
     told = Counter[tuple[str | None, ...]]()
-    for one, people in zip(released(second), second.people.tolist()):
+    for one, people in zip(released(second), second.rows.tolist()):
         told[one] += people
     if times < 1 << 40:  # beyond, discernibility is no longer a whole number that a double holds
         assert told == {
-            one: n * times for one, n in Counter(one for one, people in zip(released(first), first.people) if people).items()
+            one: n * times for one, n in Counter(one for one, people in zip(released(first), first.rows) if people).items()
         } | {one: 0 for one in told if not told[one]}
     assert min((n for n in told.values() if n), default=2 * times) >= 2 * times
 

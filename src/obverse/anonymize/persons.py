@@ -1,0 +1,179 @@
+"""Classes counted by people: a person counts once in a class, however many rows they have there.
+
+Counts of different people do not add up where a person is in two classes that are brought together, so each class is counted
+from its own entries. People all of whose rows are in one entry need no name (code 0): they add up, here and above.
+
+A person who has several sensitive values in a class is one person all the same. For diversity (l, alpha) each counts with
+whichever of their values makes the class least diverse; `fewest` bounds that choice. For closeness (t) each counts one,
+shared evenly by their values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from obverse.anonymize.classes import Classes, Pairs
+from obverse.anonymize.grouping import Grouped, grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from obverse.anonymize.recoding import Recoded
+    from obverse.anonymize.table import Codes, Counts
+
+SETTLED = 0.05  # share of people who came to be in one entry, from which on it pays to forget their names
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """The class of each entry, whose it is (`size` bounds the codes), and its people and rows; as `table.Persons` has them."""
+
+    index: NDArray[np.int64]
+    codes: Codes
+    size: int
+    number: Counts
+    rows: Counts
+    population: Counts | None = None
+
+    def people(self, classes: int) -> Counts:
+        """How many different people each class has."""
+        return _different(self.index, self.codes, self.number, (classes, self.size))
+
+    def others(self, classes: int) -> Counts | None:
+        """How many different people of the population each class has."""
+        if self.population is None:
+            return None
+        return _different(self.index, self.codes, self.population, (classes, self.size))
+
+    def among(self, some: NDArray[np.bool_]) -> int:
+        """How many different people are in some of the classes."""
+        here = some[self.index]
+        codes, number = self.codes[here], self.number[here]
+        spread = codes > 0
+        return int(number[~spread].sum()) + len(np.unique(codes[spread & (number > 0)]))
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Who holds which value in which class, each once; `several` is how many values that person has in the class."""
+
+    classes: NDArray[np.int64]
+    codes: Codes
+    values: NDArray[np.int64]
+    number: Counts
+    several: NDArray[np.int64]
+
+
+def classes_of_people(entries: Entries, classes: int, columns: Sequence[tuple[Codes, int]]) -> Classes:
+    """The classes of these entries, and for each sensitive column, its codes and how many there are, the pairs."""
+    sizes = entries.people(classes)
+    rows = np.bincount(entries.index, weights=entries.rows, minlength=classes).astype(np.int64)
+    pairs = tuple(_pairs(held(entries, classes, codes, size), sizes, size) for codes, size in columns)
+    return Classes(sizes, entries.others(classes), pairs, rows)
+
+
+def held(entries: Entries, classes: int, values: Codes, size: int) -> Held:
+    """Each person's different values in each class, in the order of classes, people and values."""
+    found = grouped((_short(entries.index), entries.codes, values), (max(classes, 1), entries.size, size), (entries.number,))
+    number = _once(found.columns[1], found.weights[0])
+    here = number > 0
+    index, codes, values = (column[here] for column in found.columns)
+    fresh = np.flatnonzero(_changed(index) | _changed(codes))
+    lengths = np.diff(np.append(fresh, len(index)))
+    several = np.where(codes > 0, np.repeat(lengths, lengths), 1)
+    return Held(index.astype(np.int64), codes, values.astype(np.int64), number[here], several)
+
+
+def held_in(recoded: Recoded, place: int) -> Held:
+    """Of a table as it is released."""
+    column = recoded.table.sensitive[place]
+    return held(entries_of(recoded), recoded.count, column.codes, column.size)
+
+
+def entries_of(recoded: Recoded) -> Entries:
+    persons = recoded.table.persons
+    assert persons is not None
+    number = np.where(recoded.rows > 0, persons.number, 0)
+    return Entries(recoded.index, persons.codes, persons.size, number, recoded.rows, recoded.table.population)
+
+
+def settled(rows: Grouped, place: int, least: float = SETTLED) -> Grouped:
+    """Collapsed entries, with people who came to be in one entry alone unnamed; `place` is the column of codes.
+
+    Weights are rows, people, and the population's where there is one.
+    """
+    codes = rows.columns[place]
+    weights = (rows.weights[0], *(_once(codes, weight) for weight in rows.weights[1:]))
+    times = np.bincount(codes, minlength=rows.sizes[place])
+    alone = times == 1
+    alone[0] = False
+    there = int((times[1:] > 0).sum())
+    if alone.sum() <= least * there:
+        return Grouped(rows.keys, rows.sizes, weights, rows.given)
+    stay = (times > 0) & ~alone
+    stay[0] = False
+    fresh = np.where(stay, np.cumsum(stay), 0).astype(np.int32)
+    columns = [fresh[column] if j == place else column for j, column in enumerate(rows.columns)]
+    sizes = [int(stay.sum()) + 1 if j == place else size for j, size in enumerate(rows.sizes)]
+    return grouped(columns, sizes, weights)
+
+
+def fewest(counts: Counts, classes: NDArray[np.int64], sizes: Counts) -> Counts:
+    """The least diverse that a class can be if each person counts with one of their values.
+
+    The most frequent value gets all who hold it, the next all who hold it as long as people are left, and so on: the first j
+    values together never get fewer than by any choice, so no choice has a larger share, fewer values, or less entropy. Where
+    everybody has one value these are the counts.
+    """
+    order = np.lexsort((-counts, classes))
+    sorted_counts, sorted_classes = counts[order], classes[order]
+    running = np.cumsum(sorted_counts)
+    starts = np.flatnonzero(_changed(sorted_classes))
+    lengths = np.diff(np.append(starts, len(order)))
+    running -= np.repeat(running[starts] - sorted_counts[starts], lengths)
+    most = sizes[sorted_classes]
+    found = np.empty_like(counts)
+    found[order] = np.minimum(running, most) - np.minimum(running - sorted_counts, most)
+    return found
+
+
+def _pairs(found: Held, sizes: Counts, size: int) -> Pairs:
+    """How many people of each class hold each value."""
+    keys = found.classes * size + found.values
+    order = np.argsort(keys, kind="stable")
+    keys, number = keys[order], found.number[order]
+    starts = np.flatnonzero(_changed(keys))
+    counts = np.add.reduceat(number, starts) if len(starts) else number
+    classes, values = np.divmod(keys[starts], size)
+    firsts = np.flatnonzero(_changed(classes))
+    several = found.several[order]
+    if not (several > 1).any():
+        return Pairs(classes, values, counts, firsts, classes[firsts])
+    shares = np.add.reduceat(number / several, starts)
+    return Pairs(classes, values, counts, firsts, classes[firsts], fewest(counts, classes, sizes), shares)
+
+
+def _different(index: NDArray[np.int64], codes: Codes, number: Counts, sizes: tuple[int, int]) -> Counts:
+    found = grouped((_short(index), codes), (max(sizes[0], 1), sizes[1]), (number,))
+    once = _once(found.columns[1], found.weights[0])
+    return np.bincount(found.columns[0], weights=once, minlength=sizes[0]).astype(np.int64)
+
+
+def _once(codes: Codes, number: Counts) -> Counts:
+    """A person who is named counts once."""
+    return np.where(codes > 0, np.minimum(number, 1), number)
+
+
+def _short(index: NDArray[np.int64]) -> Codes:
+    return index.astype(np.int32, copy=False)
+
+
+def _changed(ordered: NDArray[np.int64] | Codes) -> NDArray[np.bool_]:
+    found = np.ones(len(ordered), dtype=bool)
+    found[1:] = ordered[1:] != ordered[:-1]
+    return found
