@@ -226,6 +226,46 @@ WORLDS = {
 }  # fmt: skip
 
 
+def stored(folder: Path) -> None:
+    """A DuckDB file: a table with a collation, and a view that computes a row from other people's."""
+    import duckdb
+
+    with duckdb.connect(str(folder / "store.duckdb")) as connection:
+        connection.execute("CREATE TABLE people (person_id INTEGER, name VARCHAR COLLATE NOCASE, pay DOUBLE)")
+        connection.execute(
+            "INSERT INTO people SELECT i, CASE WHEN i % 2 = 0 THEN 'ann' ELSE 'bob' END, i % 50 FROM range(200) AS r(i)"
+        )
+        connection.execute(
+            "CREATE VIEW paid AS SELECT person_id, pay > (SELECT AVG(pay) FROM people) AS above FROM people"
+        )
+
+
+STORED = """\
+[tables.{name}]
+source = "store.duckdb:{name}"
+unit = "person_id"
+[tables.{name}.columns]
+{column}
+"""
+
+
+def stored_toml(name: str, column: str) -> str:
+    return HEAD.format(name=name, accounting="pure", neighbours="add-remove") + STORED.format(name=name, column=column)
+
+
+CHANGED = {  # whose answers mean something else now
+    "collated": World(
+        stored_toml("people", 'name = { type = "text" }'), stored, (),
+        (("ask", "--epsilon", "2", "SELECT name, COUNT(*) AS n FROM people GROUP BY name"),
+         ("ask", "SELECT COUNT(*) AS n FROM people WHERE name = 'ann'")),
+    ),
+    "view": World(
+        stored_toml("paid", 'above = { type = "boolean" }'), stored, (),
+        (("ask", "SELECT COUNT(*) AS n FROM paid WHERE above"),),
+    ),
+}  # fmt: skip
+
+
 def run(args: tuple[str, ...], folder: Path, out: Path | None = None) -> object:
     """One command in the folder, with JSON out."""
     more = ["--out", str(out)] if out is not None else []
@@ -255,7 +295,7 @@ def home(folder: Path) -> Iterator[None]:
 
 def make(name: str, at: Path) -> None:
     """One project under `at`, asked all it is for; what was answered lies beside it."""
-    world, folder = WORLDS[name], at / "project"
+    world, folder = {**WORLDS, **CHANGED}[name], at / "project"
     folder.mkdir(parents=True)
     (folder / "obverse.toml").write_text(world.toml.format() if "{{" in world.toml else world.toml, encoding="utf-8")
     world.files(folder)
@@ -338,7 +378,7 @@ def collected(folder: Path, *args: str) -> str:
     return found.stdout
 
 
-MAKERS = {**dict.fromkeys(WORLDS, make), "surveys": make_surveys, "shared": make_shared}
+MAKERS = {**dict.fromkeys([*WORLDS, *CHANGED], make), "surveys": make_surveys, "shared": make_shared}
 
 
 def main(target: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,7 @@ from obverse.ledger.home import Home, default_home
 from obverse.ledger.opened import Opened
 from obverse.ledger.register import changed, open_dataset
 from obverse.ledger.shared import known_there
+from obverse.session import advisories
 from obverse.session.asker import today
 from obverse.session.claims import belief_words, budget_words
 from obverse.session.curator import ledger_known
@@ -73,6 +74,7 @@ def check(project: Path, *, sniff: bool = False) -> tuple[Finding, ...]:
     found += [_error(unfit(table, _fault(table) if sniff else "")) for table in unread_whole]
     found += [Finding("warn", "engine", f"its role {power}; {ENOUGH}") for power in loaded.engine.powers()]
     found += [finding for table in catalog.held for finding in collated(table, loaded)]
+    about = advised(loaded)
     loaded.engine.close()
     found += _leaking(catalog)
     found += [_table(table, limits.limits) for table, limits in zip(catalog.tables.values(), table_views(catalog))]
@@ -82,7 +84,7 @@ def check(project: Path, *, sniff: bool = False) -> tuple[Finding, ...]:
     found += [_survey(catalog, survey) for survey in catalog.surveys.values()]
     if catalog.unit is not None:
         found += _budget(catalog)
-        found += _ledger(catalog)
+        found += _ledger(catalog, about)
     public = {name for name, table in catalog.tables.items() if table.public}  # of which no bounds or values need be said
     return (*found, *(one for one in left_open(project) if one.about.rpartition(".")[0] not in public))
 
@@ -205,7 +207,15 @@ def _budget(catalog: Catalog) -> Iterator[Finding]:
     yield Finding("ok", "promise", belief_words(catalog.budget, catalog))
 
 
-def _ledger(catalog: Catalog) -> Iterator[Finding]:
+def advised(project: Project) -> dict[str, frozenset[str]]:
+    """For each advisory, the private tables that it is about."""
+    private = [table for table in project.catalog.held if not table.public]
+    growing = (table.name for table in private if table.partition is not None and table.partition.counts == "first")
+    by_collation = (table.name for table in private if any(True for _ in collated(table, project)))
+    return {advisories.COLLATION: frozenset(by_collation), advisories.GROWING: frozenset(growing)}
+
+
+def _ledger(catalog: Catalog, about: Mapping[str, frozenset[str]]) -> Iterator[Finding]:
     """The ledger, if there is one already."""
     try:
         with known_ledger(catalog) as known:
@@ -213,6 +223,7 @@ def _ledger(catalog: Catalog) -> Iterator[Finding]:
                 yield Finding("ok", "ledger", NO_LEDGER)
             else:
                 yield from _opened(catalog, *known)
+                yield from (Finding("warn", one.advisory, one.words) for one in advisories.touched(known[1], about))
     except ObverseError as error:
         yield _error(error)
 
