@@ -1,4 +1,4 @@
-"""Charges of earlier versions that an advisory touches: the curator sees them; an answer of an old meaning is not given again."""
+"""Charges of earlier versions that an advisory touches: listed for the curator, and never given again under another meaning."""
 
 from __future__ import annotations
 
