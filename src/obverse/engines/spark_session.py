@@ -29,7 +29,8 @@ SETTINGS = {
     "spark.sql.files.ignoreMissingFiles": "false",
 }
 PROBE = "SELECT current_timezone(), length('\\\\\\''), '${spark.app.name}', typeof(CAST(1 AS DECIMAL(38, 0)) * 1048576)"
-PROBED = ("UTC", 2, "${spark.app.name}", "decimal(38,0)")
+PROBE += ", 'a' = 'A', CAST(X'61' AS STRING) = 'A'"  # texts without a collation of their own are compared by their bytes
+PROBED = ("UTC", 2, "${spark.app.name}", "decimal(38,0)", False, False)
 LOCAL = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

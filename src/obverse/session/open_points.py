@@ -25,6 +25,7 @@ NOT_PROMISED = (
     "Whoever reads Obverse's folder whole",
     "Clipping.",
     "Shared keys on longer unit paths.",
+    "Two spellings of one key.",
     "A file that is exchanged or written while a question runs",
     "Rows whose key is outside a declared list",
     "A crash of the engine",

@@ -209,6 +209,23 @@ def test_a_session_that_cannot_be_set_is_refused(spark: Any) -> None:
     settle(spark)
 
 
+def test_a_session_whose_plain_texts_are_collated_is_refused(spark: Any) -> None:
+    class Folded:
+        """A session in which a text without a collation is compared whatever the case of its letters."""
+
+        def __init__(self, plain: str) -> None:
+            self.plain, self.version, self.conf = plain, spark.version, spark.conf
+
+        def sql(self, text: str) -> Any:
+            assert self.plain in text
+            return spark.sql(text.replace(f"{self.plain} = 'A'", f"{self.plain} = 'A' COLLATE UTF8_LCASE"))
+
+    for plain in ("'a'", "CAST(X'61' AS STRING)"):
+        with pytest.raises(CatalogError, match="literals"):
+            settle(Folded(plain))
+    settle(spark)
+
+
 def test_the_callers_own_session_keeps_its_settings(spark: Any) -> None:
     spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     engine = SparkEngine(declared(Source("object")), {"people": spark.createDataFrame(ROWS)})
