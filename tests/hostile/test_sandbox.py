@@ -9,9 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
+from obverse.catalog.load import load
 from obverse.server.cage import landlock
+from obverse.server.cage.cage import Cage
 from obverse.session import accounts
 from tests import served
 from tests.attacked import MODES
@@ -147,3 +150,22 @@ print(attempt(lambda: os.open({str(tmp_path / "certificate")!r}, os.O_RDONLY)),
     assert told[:6] == ["done", *["PermissionError"] * 4, "done"]
     if landlock.version() >= landlock.LISTENING[0]:
         assert told[6] == "PermissionError"
+
+
+def test_a_database_behind_a_link_is_read_with_its_log(tmp_path: Path) -> None:
+    """DuckDB keeps what was written last beside the file that a link leads to."""
+    (tmp_path / "p").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    with duckdb.connect(str(tmp_path / "elsewhere" / "people.duckdb")) as connection:
+        connection.execute("CREATE TABLE people AS SELECT i AS id FROM range(500) AS r(i)")
+        connection.execute("PRAGMA disable_checkpoint_on_shutdown")
+        connection.execute("INSERT INTO people VALUES (1000)")
+    assert (tmp_path / "elsewhere" / "people.duckdb.wal").exists()
+    (tmp_path / "p" / "people.duckdb").symlink_to(tmp_path / "elsewhere" / "people.duckdb")
+    toml = '[project]\nname = "p"\n[budget]\nepsilon = 1\n[tables.people]\nsource = "people.duckdb:people"\nunit = "id"\n'
+    (tmp_path / "p" / "obverse.toml").write_text(toml)
+    cage = Cage(load(tmp_path / "p"))
+    try:
+        assert cage.run_public("SELECT COUNT(*) FROM people", timeout_s=30).rows == ((501,),)
+    finally:
+        cage.close()

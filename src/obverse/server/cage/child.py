@@ -56,8 +56,8 @@ class Inside:
             return tuple(postgres_files(self.catalog.engine))
         if self.networked:
             return ()
-        files = [table.source.path for table in self.catalog.held if table.source.path is not None]
-        return (*files, *(file.with_name(f"{file.name}.wal") for file in files))
+        files = [table.source.path.resolve() for table in self.catalog.held if table.source.path is not None]
+        return (*files, *(file.with_name(f"{file.name}.wal") for file in files))  # DuckDB follows links before it names the log
 
     def limited(self) -> Catalog:
         """The catalog whose engine keeps within the cage."""
