@@ -85,6 +85,10 @@ FILES = (
     "of each table, `metadata.json` how everything was made, `verify.json` what was checked.",
 )
 KNOWN = dict.fromkeys(("synthetic", "families"), "known from what was chosen to be measured")
+HELD = (
+    "Totals of each {} are held as given, so they and their sums have no error. The errors are those of the estimates as "
+    "published, which take these totals as known; counts keep them too."
+)
 CHECK = "Whoever has this folder can check it, without the data: `obverse publish check FOLDER`."
 
 
@@ -135,8 +139,11 @@ def wrong_words(metadata: dict[str, Any]) -> tuple[str, ...]:
         else ("Whole numbers of different tables agree in their totals; the estimates agree in everything.")
     )
     known = KNOWN.get(metadata["kind"], "known before any row was read")
+    method = metadata["method"]
+    held = method["levels"][method["held"][0]] if method.get("conditional") else ""
     return (
         f"Noise alone, {known}; errors of the data themselves come on top.",
+        *((HELD.format(held),) if held else ()),
         "Whole numbers are pushed up where the truth is near zero, so add estimates, not counts.",
         agree,
         *((sentence(bias),) if bias else ()),

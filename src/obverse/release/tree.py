@@ -5,7 +5,7 @@ Proof:   up: a node's own measurement and the sum of its children's best estimat
          average by precision is the best from below. Down: what the parent's final value and the sum of its children differ
          by is shared among them by their variances, which is the projection on the constraint in the metric of their
          precisions; a child's part that is left is independent of the sum: var - var^2/vs + (var/vs)^2 times the parent's final
-         variance.
+         variance. A level whose numbers are known is one that was measured without noise: the same at the limit.
 Assumes: noise is independent between nodes and levels.
 """
 
@@ -83,7 +83,7 @@ class Spine:
 def below(spine: Spine, own: Sequence[float]) -> list[Floats]:
     """The variance of each node's best estimate from itself and below; `own` is that of its level's measurements.
 
-    A level above the leaves that is not measured has `own` infinite.
+    A level above the leaves that is not measured has `own` infinite; one whose numbers are known has 0.
     """
     import numpy as np
 
@@ -91,7 +91,16 @@ def below(spine: Spine, own: Sequence[float]) -> list[Floats]:
     found[-1] = np.full(spine.sizes[-1], own[-1])
     for level in range(len(own) - 2, -1, -1):
         under = spine.added(found[level + 1], level + 1)
-        found[level] = under / (1 + under / own[level])
+        found[level] = under / (1 + under / own[level]) if own[level] else np.zeros_like(under)
+    return found
+
+
+def _shares(spine: Spine, up: Sequence[Floats], level: int) -> Floats:
+    """Each node's part of what its siblings have to move; none where all of them are known."""
+    import numpy as np
+
+    added = spine.added(up[level], level)[spine.parents[level - 1]]
+    found: Floats = np.divide(up[level], added, out=np.zeros_like(added), where=added > 0)
     return found
 
 
@@ -100,7 +109,7 @@ def variances(spine: Spine, own: Sequence[float]) -> list[Floats]:
     up = below(spine, own)
     found = [up[0]]
     for level in range(1, len(own)):
-        share = up[level] / spine.added(up[level], level)[spine.parents[level - 1]]
+        share = _shares(spine, up, level)
         found.append(up[level] * (1 - share) + share**2 * found[-1][spine.parents[level - 1]])
     return found
 
@@ -116,7 +125,7 @@ def fitted(spine: Spine, measured: Sequence[Floats], own: Sequence[float]) -> li
     found = [best[0]]
     for level in range(1, len(own)):
         parent = spine.parents[level - 1]
-        share = up[level] / spine.added(up[level], level)[parent]
+        share = _shares(spine, up, level)
         missing = found[-1] - spine.added(best[level], level)
         found.append(best[level] + share * missing[..., parent])
     return found

@@ -16,6 +16,7 @@ import obverse
 from obverse.cli.main import cli
 from obverse.core.errors import Refused
 from obverse.release.check import check, opened
+from obverse.release.levels import variances_of
 from obverse.release.methods.hierarchy import Hierarchy
 from obverse.session.publish_folder import publish
 from obverse.session.publish_hierarchy import Along, hierarchy_release, shares_of
@@ -113,6 +114,10 @@ def test_public_totals_are_held_under_replace_and_refused_otherwise(tmp_path: Pa
     claim = json.loads((tmp_path / "r" / "metadata.json").read_text())["claim"]
     assert claim["sentence"].startswith("Between people of the same invariant cell, here of the same county: protects one row")
     assert "all of this between people of the same invariant cell" in claim["limits"]
+    assert "Totals of each county are held as given, so they and their sums have no error." in text
+    rows = opened(tmp_path / "r").tables[1]
+    assert np.allclose(rows["estimate"].reshape(-1, 3).sum(axis=1), [100, 120], atol=1e-3)
+    assert all(one.holds for one in check(tmp_path / "r"))
     with obverse.open(project(tmp_path / "q")) as session:
         before = state(session.ledger)
         with pytest.raises(Refused) as refused:
@@ -222,7 +227,7 @@ def test_the_preset_is_the_split_of_the_production_run_and_totals_have_a_tree_of
     with obverse.open(project(tmp_path / "p")) as session:
         release = hierarchy_release(session, ALONG)
     assert isinstance(release.method, Hierarchy)
-    cells, totals = release.method.own(release.priced.measured)
+    cells, totals = variances_of(release.method.spine, release.method.cells, release.priced.measured, None)
     assert all(total < 3 * cell for cell, total in zip(cells, totals))  # less than the sum of a place's three cells
 
 

@@ -15,10 +15,11 @@ from obverse.plan.linear import Kept, Linear, Merged, Summed
 from obverse.plan.strategy import Block, Strategy
 from obverse.release.bounded import Bound, Limits, bound_of, limits_of, without_room
 from obverse.release.labels import cell_labels, column_name, workload_json, workload_of
+from obverse.release.levels import estimates, parsed, spreads
 from obverse.release.methods.base import Draft, Expected, Labels, Law, Measured, Outcome, Published, Terms, worth
 from obverse.release.plots import BARS_MAX, bars
 from obverse.release.topdown import constrained
-from obverse.release.tree import Spine, fitted, variances
+from obverse.release.tree import Spine
 from obverse.release.workload import Workload
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
+    Held = tuple[int, Integers]
 
 NOTES_MAX = 20
 TOTALS = Fraction(1, 5)  # of a level's share, for its nodes' totals
@@ -42,9 +44,9 @@ class Hierarchy:
              variance; whole numbers beside them add up too, and are not negative.
     Proof:   nodes of a level are disjoint, so a level is one block in which a unit that weighs one moves one entry (Merged).
              Noise of a node's cells splits into their mean and the rest, which are independent: two trees, of totals (each
-             node's own, averaged with the sum of its cells by precision) and of cells, each by least squares (release/tree).
-             Whole numbers: release/topdown; public bounds on places: release/bounded. Totals that are given as public are put
-             in place afterwards: they cost nothing.
+             node's own, averaged with the sum of its cells by precision) and of cells, each by least squares (release/levels).
+             Totals that are given as public cost nothing, and are known without error: least squares takes them so, and
+             variances are those of what it gives. Whole numbers: release/topdown; public bounds on places: release/bounded.
     Assumes: each row has one leaf; the spine and what is held exact are public.
     """
 
@@ -53,8 +55,9 @@ class Hierarchy:
     nodes: tuple[tuple[str, ...], ...]  # a name for each node of each level
     leaf: Integers  # for each value of the leaf attribute its number on the spine
     shares: tuple[Fraction, ...]  # of the levels
-    held: tuple[int, Integers] | None = None  # a level, and the total of each of its nodes, from a public table
+    held: Held | None = None  # a level, and the total of each of its nodes, from a public table
     bounds: tuple[Bound, ...] = ()  # public ones, on whole numbers
+    conditional: bool = True  # estimates and errors take what is held as known; folders of before do not
     name: ClassVar[str] = "hierarchy"
     after: ClassVar[tuple[str, ...]] = (
         "least squares along the spine, up and down, so that children add up to their parents",
@@ -103,28 +106,20 @@ class Hierarchy:
         rest = self.workload.attributes[1:]
         blocks = []
         for name, weight in weights.items():
-            kind, level = _parsed(name)
+            kind, level = parsed(name)
             place = Merged(self.spine.groups(level)[self.leaf], self.spine.sizes[level])
             maps: tuple[Linear, ...] = tuple((Kept if kind == "cells" else Summed)(one.cells) for one in rest)
             blocks.append(Block(name, 0, (place, *maps), weight))
         return Draft((tuple(range(len(self.workload.attributes))),), Strategy(tuple(blocks)))
 
-    def own(self, measured: Measured) -> tuple[list[float], list[float]]:
-        """The variances of each level's cells, and of its nodes' totals with the sums of their cells."""
-        cells, totals = [0.0] * len(self.levels), [0.0] * len(self.levels)
-        for entries in measured:
-            kind, level = _parsed(entries.block.name)
-            (cells if kind == "cells" else totals)[level] = entries.variance
-        sums = [self.cells * variance for variance in cells]
-        return cells, [1 / (1 / s + (1 / t if t else 0.0)) for s, t in zip(sums, totals)]
+    @property
+    def known(self) -> Held | None:
+        """A level, and totals of its nodes, that estimates take as known."""
+        return self.held if self.conditional else None
 
     def spreads(self, measured: Measured) -> list[Floats]:
         """The standard deviation of a cell's estimate, for each node of each level."""
-        import numpy as np
-
-        cells, totals = self.own(measured)
-        apart = zip(variances(self.spine, cells), variances(self.spine, totals))
-        return [np.sqrt(one * (1 - 1 / self.cells) + total / self.cells**2) for one, total in apart]
+        return spreads(self.spine, self.cells, measured, self.known)
 
     def errors(self, measured: Measured, terms: Terms) -> tuple[Expected, ...]:
         import numpy as np
@@ -143,34 +138,17 @@ class Hierarchy:
 
     def estimates(self, measured: Measured) -> list[Floats]:
         """Unbiased estimates of every level, cells by nodes, that add up."""
-        detail: list[Any] = [None] * len(self.levels)
-        totals: list[Any] = [None] * len(self.levels)
-        given: dict[int, tuple[Any, float]] = {}
-        cells, joined = self.own(measured)
-        for entries in measured:
-            kind, level = _parsed(entries.block.name)
-            if kind == "cells":
-                detail[level] = entries.counts().reshape(self.spine.sizes[level], self.cells).T
-            else:
-                given[level] = entries.counts().reshape(-1), entries.variance
-        for level in self.levels:
-            totals[level] = detail[level].sum(axis=0) / (self.cells * cells[level])
-            if level in given:
-                totals[level] = totals[level] + given[level][0] / given[level][1]
-            totals[level] = totals[level] * joined[level]
-        sums = fitted(self.spine, totals, joined)
-        found = fitted(self.spine, detail, cells)
-        return [one + (total - one.sum(axis=0)) / self.cells for one, total in zip(found, sums)]
+        return estimates(self.spine, self.cells, measured, self.known)
 
     def finish(self, measured: Measured, terms: Terms) -> Outcome:
         import numpy as np
 
-        estimates = self.estimates(measured)
-        whole, missed = constrained(self.spine, estimates, self.held, self.limits())
+        near = self.estimates(measured)
+        whole, missed = constrained(self.spine, near, self.held, self.limits())
         found = []
         for level, (spread, told) in enumerate(zip(self.spreads(measured), self.errors(measured, terms))):
             stddev = np.repeat(spread, self.cells)
-            values = np.ascontiguousarray(estimates[level].T).reshape(-1)
+            values = np.ascontiguousarray(near[level].T).reshape(-1)
             counts = np.ascontiguousarray(whole[level].T).reshape(-1)
             found.append(Published(told.title, told.file, values, stddev, terms.half(stddev, worth(measured)), counts))
         notes = [
@@ -186,11 +164,11 @@ class Hierarchy:
         return limits_of(self.spine, self.bounds) if self.bounds else ()
 
     def block_title(self, name: str) -> str:
-        kind, level = _parsed(name)
+        kind, level = parsed(name)
         return f"{self.spine.names[level]}: {kind}"
 
     def block_labels(self, name: str) -> Labels:
-        kind, level = _parsed(name)
+        kind, level = parsed(name)
         return self._labels(level, with_cells=kind == "cells")
 
     def labels(self, place: int) -> Labels:
@@ -262,6 +240,7 @@ class Hierarchy:
 
     def as_json(self) -> dict[str, Any]:
         held = None if self.held is None else [self.held[0], self.held[1].tolist()]
+        known = {} if self.held is None else {"conditional": self.conditional}
         return workload_json(self.workload) | {
             "levels": list(self.spine.names),
             "parents": [parent.tolist() for parent in self.spine.parents],
@@ -270,6 +249,7 @@ class Hierarchy:
             "shares": [str(share) for share in self.shares],
             "held": held,
             "bounds": [one.as_json() for one in self.bounds],
+            **known,
         }
 
     @classmethod
@@ -286,10 +266,5 @@ class Hierarchy:
             tuple(Fraction(share) for share in fields["shares"]),
             held,
             tuple(bound_of(one) for one in fields.get("bounds", ())),
+            bool(fields.get("conditional", held is None)),
         )
-
-
-def _parsed(name: str) -> tuple[str, int]:
-    kind, _, level = name.partition(" ")
-    invariant(kind in ("cells", "totals"), "a block of a hierarchy")
-    return kind, int(level)
