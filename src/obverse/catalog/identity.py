@@ -36,6 +36,7 @@ def table_json(table: Table) -> Json:
         bounds=_limits(table.limits),
         size=table.size,
         partition=None if table.partition is None else _partition(table.partition),
+        rowwise=table.rowwise,
         columns=[column_json(table.columns[name]) for name in sorted(table.columns)],
     )
 

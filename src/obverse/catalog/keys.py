@@ -193,6 +193,7 @@ TABLE = Section(
         Key("purposes", TextList(), "What questions over this table may be asked for; anything unless told."),
         Key("basis", Text(), "The legal basis on which these rows are held, such as consent; shown to everybody."),
         Key("retain_until", Day(), "The last day on which questions over this table are answered."),
+        Key("rowwise", Flag(), "true: you answer for it that each row is computed from its own unit's rows alone."),
         Key("partition", PARTITION, "Growing data: each partition has the whole budget, once it is published."),
         Key("public", Flag(), "true: nobody in this table is protected; questions over it alone are exact and free."),
         Key("delimiter", Text(), "CSV: the character between fields; a comma (a tab for .tsv) unless told."),

@@ -47,6 +47,8 @@ class Source:
     place: str = field(default="", repr=False)  # what tells a table on a server from every other, once the engine is open
     mark: str = field(default="", repr=False)  # what changes with its rows; for the curator alone
     among: tuple[str, ...] = field(default=(), repr=False)  # the places of tables on a server that its rows lie in besides
+    base: str = field(default="", repr=False, compare=False)  # of a view that was proved row-wise: the table whose rows it has
+    key: str = field(default="", repr=False, compare=False)  # of such a view: the table's own name of the unit's column
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class Table:
     purposes: tuple[str, ...] = ()  # that questions over it may have; empty: any
     basis: str = ""  # the legal basis on which its rows are held
     retain_until: dt.date | None = None  # the last day on which it is asked
+    rowwise: bool = False  # declared: each row is computed from rows of its own unit alone
 
     @property
     def public(self) -> bool:

@@ -22,7 +22,7 @@ def table(name: str, raw: dict[str, Any], root: Path, document: Document, engine
     """The table as declared; its keys and their kinds were checked before."""
     path = ("tables", name)
     public = raw.get("public", False)
-    for key in ("unit", "limits", "size", "partition", "purposes"):
+    for key in ("unit", "limits", "size", "partition", "purposes", "rowwise"):
         if public and key in raw:
             why = "Nobody is protected in a public table."
             fix = f"Remove {key!r} or public = true."
@@ -44,6 +44,7 @@ def table(name: str, raw: dict[str, Any], root: Path, document: Document, engine
         purposes=tuple(raw.get("purposes", ())),
         basis=raw.get("basis", ""),
         retain_until=day_of(raw.get("retain_until")),
+        rowwise=raw.get("rowwise", False),
     )
 
 

@@ -20,13 +20,15 @@ class Claim:
     belief: str  # under the cap of the whole budget
     receipt: str
     sentence: str
+    assumes: tuple[str, ...] = ()  # what it rests on by declaration alone; never what a probe found
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self) | {"mechanisms": list(self.mechanisms)}
+        return asdict(self) | {"mechanisms": list(self.mechanisms), "assumes": list(self.assumes)}
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> Claim:
-        return cls(**(fields | {"mechanisms": tuple(fields["mechanisms"])}))
+        listed = {name: tuple(fields.get(name, ())) for name in ("mechanisms", "assumes")}
+        return cls(**(fields | listed))
 
 
 PUBLIC = Claim(

@@ -6,6 +6,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from obverse.core.relation import Relation
 from obverse.core.secret import Exact
 from obverse.core.types import Value
 
@@ -59,6 +60,19 @@ class Engine(Protocol):
     def collations(self, table: str) -> Mapping[str, str]:
         """Columns of text that the source compares otherwise than by their bytes, and the collation or type that it does so by;
         metadata alone. Plans compare by bytes all the same."""
+        ...
+
+    def relation(self, table: str) -> Relation:
+        """How the source is described at this moment, by what the engine knows of it without reading rows."""
+        ...
+
+    def hold(self, relations: Mapping[str, Relation]) -> None:
+        """From here on answer only while the sources are described so: what reads rows compares first, in the same
+        transaction, and fails as `run` does. Refuses at once where they are described otherwise."""
+        ...
+
+    def check_sources(self) -> None:
+        """Refuse, before anything is charged, where a source is described otherwise than it is held to."""
         ...
 
     def powers(self) -> tuple[str, ...]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from obverse.catalog.model import Catalog, Table
 from obverse.core.engine import BATCH_ROWS, Batches, Columns, EngineLimits, PublicRows, Schema
 from obverse.core.errors import CatalogError, invariant
+from obverse.core.relation import Relation, source_changed
 from obverse.core.secret import Exact
 from obverse.engines.batching import columns_of, in_time
 from obverse.engines.collated import of_duckdb
 from obverse.engines.csv_source import private_csv, public_csv, records, text
+from obverse.engines.duckdb_relation import alias_of, described
 from obverse.engines.failing import failure, public_failure
-from obverse.engines.same_files import unchanged
+from obverse.engines.same_files import marks_of, unchanged
 from obverse.engines.stopping import stoppable
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ class DuckDBEngine:
         self._objects = dict(objects or {})
         self._schemas: dict[str, Schema] = {}
         self._tables = {table.name: table for table in catalog.held}
+        self._held: dict[str, Relation] = {}
+        self._marks: object = None  # of the files, when they were last found to be described as they are held to
         for table in catalog.held:
             self._declare(table)
         self._lock(catalog)
@@ -96,10 +100,48 @@ class DuckDBEngine:
         finally:
             cursor.close()
 
-    def _unchanged(self) -> AbstractContextManager[None]:
-        return unchanged(table.source.path for table in self._tables.values())
+    @contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """Files that stay what they are while they are read, and are described as they are held to."""
+        with unchanged(table.source.path for table in self._tables.values()):
+            if self._redefined():
+                raise failure()
+            yield
+
+    def relation(self, table: str) -> Relation:
+        cursor = self._connection.cursor()
+        try:
+            return described(cursor, self._tables[table])
+        except self._duckdb.Error:
+            raise unreadable(self._tables[table]) from None
+        finally:
+            cursor.close()
+
+    def hold(self, relations: Mapping[str, Relation]) -> None:
+        self._held, self._marks = dict(relations), None
+        self.check_sources()
+
+    def check_sources(self) -> None:
+        if name := self._redefined():
+            raise source_changed(name)
+
+    def _redefined(self) -> str:
+        """The first table that is described otherwise than it is held to; looked at again only where a file is another one."""
+        marks = [marks_of(self._tables[name].source.path) for name in self._held]
+        if marks == self._marks:
+            return ""
+        for name, relation in self._held.items():
+            try:
+                if self.relation(name) != relation:
+                    return name
+            except CatalogError:
+                return name
+        self._marks = marks
+        return ""
 
     def run_public(self, sql: str, *, timeout_s: float) -> PublicRows:
+        if self._redefined():
+            raise public_failure()
         cursor = self._connection.cursor()
         try:
             rows = stoppable(lambda: cursor.execute(sql).fetchall(), cursor.interrupt, min(timeout_s, self._longest_s))
@@ -194,7 +236,7 @@ class DuckDBEngine:
             return f"read_parquet({path}, can_have_nan = true)"
         if source.kind == "csv":
             return public_csv(source, path) if table.public else private_csv(source, path)
-        alias = quoted(f"file of {table.name}")
+        alias = quoted(alias_of(table))
         self._connection.execute(f"ATTACH {path} AS {alias} (READ_ONLY)")
         return f"{alias}.{quoted(source.table or table.name)}"
 

@@ -17,6 +17,25 @@ class Gap:
 
 GAPS = (
     Gap(
+        "views",
+        ("duckdb", "postgres", "spark"),
+        "On DuckDB and PostgreSQL a view over one table is a source like any other if it is a projection, a filter by the row "
+        "itself, casts and functions of the row alone, also over another such view; its unit column must be the table's own. "
+        "On Spark nothing is proved of a view, nor of a frame that is computed by more than a selection and a filter. What is "
+        "not proved is refused, free, as `not_rowwise`, unless the table declares `rowwise = true`. PostgreSQL's foreign "
+        "tables and tables with row security, and Spark's tables whose rows lie elsewhere, are refused alike.",
+        "A row that is computed from other people's rows moves with them. Spark does not say in one text what a view reads.",
+    ),
+    Gap(
+        "definitions that change",
+        ("duckdb", "postgres", "spark"),
+        "Columns, types, collations and definitions are compared with those of the plan before each charge, and again by what "
+        "reads the rows. PostgreSQL keeps them locked until the question ends. A DuckDB file that is open cannot be written by "
+        "others, and its files are compared before and after. Spark has no transaction for it: they are compared before and "
+        "after, and what changes and changes back in between is not seen.",
+        "Plans are proved for a definition. What is found before the charge is refused, free, as `source_changed`.",
+    ),
+    Gap(
         "spellings of numbers",
         ("duckdb",),
         "Every engine reads a text as a number where it is a plain decimal such as `-1_000.5` or `2.5e3`, or a word such as "

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from obverse.catalog.model import Catalog, Table
 from obverse.core.engine import Batches, Columns, EngineLimits, PublicRows, Schema
 from obverse.core.errors import CatalogError, invariant
+from obverse.core.relation import Relation, source_changed
 from obverse.core.secret import Exact
 from obverse.engines.collated import of_postgres
 from obverse.engines.failing import failure, public_failure
 from obverse.engines.postgres_address import address, refused, settled
+from obverse.engines.postgres_relation import LOCKABLE, counted_by, described, in_place, locked
 from obverse.engines.postgres_rows import batches_of, columns_of
 from obverse.plan.dialects import DIALECTS
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     import psycopg
 
 PROBE_S = 3600.0
+CHECK_S = 30.0  # longer, and somebody is changing a definition
 PLAIN_KINDS = "rpm"  # tables, partitioned tables, materialized views: reading their rows runs nobody's code
 NAMED = {
     "CHARACTER VARYING": "VARCHAR",
@@ -70,6 +73,8 @@ class PostgresEngine:
         self._open: psycopg.Connection[Any] | None = None
         self._schemas: dict[str, Schema] = {}
         self._tables: dict[str, tuple[int, str]] = {}  # oid and kind
+        self._names: dict[str, str] = {}  # schema and name, quoted
+        self._held: dict[str, Relation] = {}
         for table in catalog.tables.values():
             self._declare(table)
 
@@ -79,6 +84,7 @@ class PostgresEngine:
     def run(self, sql: str, *, timeout_s: float) -> Exact[Columns]:
         try:
             with self._lock, self._reading(timeout_s) as cursor:
+                self._as_held(cursor)
                 return Exact(columns_of(cursor, sql))
         except (self._psycopg.Error, CatalogError, MemoryError, OSError) as error:
             raise failure(error) from None
@@ -87,6 +93,7 @@ class PostgresEngine:
         """As `run`, in one statement whose rows are read as the server sends them."""
         try:
             with self._lock, self._reading(timeout_s) as cursor:
+                self._as_held(cursor)
                 for columns in batches_of(cursor, sql):
                     yield Exact(columns)
         except (self._psycopg.Error, CatalogError, MemoryError, OSError) as error:
@@ -95,6 +102,7 @@ class PostgresEngine:
     def run_public(self, sql: str, *, timeout_s: float) -> PublicRows:
         try:
             with self._lock, self._reading(timeout_s) as cursor:
+                self._as_held(cursor)
                 rows = cursor.execute(sql).fetchall()
                 return PublicRows(tuple(column.name for column in cursor.description or ()), tuple(rows))
         except (self._psycopg.Error, CatalogError, MemoryError, OSError):
@@ -116,7 +124,7 @@ class PostgresEngine:
         with self._lock, self._reading(PROBE_S) as cursor:
             oid = self._tables[table][0]
             server, database = cursor.execute(PLACE).fetchone() or ("", "")
-            counted = cursor.execute(COUNTERS, {"t": oid}).fetchone()
+            counted = cursor.execute(COUNTERS, {"t": counted_by(cursor, oid)}).fetchone()
             among = [other for (other,) in cursor.execute(AMONG, {"t": oid}).fetchall() if other != oid]
             place, *others = (f"postgres:{server}/{database}/{one}" for one in (oid, *among))
             return place, repr(counted), *others
@@ -124,6 +132,41 @@ class PostgresEngine:
     def collations(self, table: str) -> Mapping[str, str]:
         with self._lock, self._reading(PROBE_S) as cursor:
             return of_postgres(cursor, self._tables[table][0])
+
+    def relation(self, table: str) -> Relation:
+        with self._lock, self._reading(PROBE_S) as cursor:
+            found = described(cursor, {table: self._tables[table][0]})
+        if table not in found:
+            raise source_changed(table)
+        return found[table]
+
+    def hold(self, relations: Mapping[str, Relation]) -> None:
+        self._held = dict(relations)
+        self.check_sources()
+
+    def check_sources(self) -> None:
+        try:
+            with self._lock, self._reading(CHECK_S) as cursor:
+                self._as_held(cursor)
+        except (self._psycopg.errors.UndefinedTable, self._psycopg.errors.InvalidSchemaName):
+            raise source_changed(next(iter(self._held))) from None
+        except (self._psycopg.Error, OSError):
+            raise refused() from None
+
+    def _as_held(self, cursor: psycopg.Cursor[Any]) -> None:
+        """Refuse where a relation is described otherwise than it is held to; from here on this transaction keeps it so."""
+        if not self._held:
+            return
+        kinds = {name: self._tables[name][1] for name in self._held}
+        plain = [self._names[name] for name, kind in kinds.items() if kind in LOCKABLE]
+        locked(cursor, plain, [self._names[name] for name, kind in kinds.items() if kind not in LOCKABLE])
+        oids = {name: self._tables[name][0] for name in self._held}
+        found = described(cursor, oids)
+        for name, relation in self._held.items():
+            if found.get(name) != relation:
+                raise source_changed(name)
+        if not in_place(cursor, oids, self._names):
+            raise source_changed(next(iter(self._held)))
 
     def powers(self) -> tuple[str, ...]:
         """What the role may do beyond reading the declared tables, in words for the curator."""
@@ -156,6 +199,7 @@ class PostgresEngine:
                     fix="check `source`, and that the role may use the schema.",
                 )
             self._tables[table.name] = (found[0][2], found[0][3])
+            self._names[table.name] = DIALECTS["postgres"].relation(table)
             self._schemas[table.name] = {column: named(kind) for column, kind, _, _ in found}
             try:
                 cursor.execute(f"SELECT 1 FROM {DIALECTS['postgres'].relation(table)} LIMIT 0")

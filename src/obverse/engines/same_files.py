@@ -17,15 +17,17 @@ from obverse.engines.failing import failure
 def unchanged(paths: Iterable[Path | None]) -> Iterator[None]:
     """No answer where a file was exchanged or written meanwhile; None is what lies in no file."""
     files = [path for path in paths if path is not None]
-    before = [_marks(path) for path in files]
+    before = [marks_of(path) for path in files]
     yield
-    if [_marks(path) for path in files] != before:
+    if [marks_of(path) for path in files] != before:
         raise failure()
 
 
-def _marks(path: Path) -> list[tuple[object, ...]]:
+def marks_of(path: Path | None) -> list[tuple[object, ...]]:
     """What tells a file, or all that a folder holds, from others and from itself before it was written to."""
     found: list[tuple[object, ...]] = []
+    if path is None:
+        return found
     for file in sorted(_files(path)):
         try:
             stat = file.stat()

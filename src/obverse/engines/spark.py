@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from obverse.catalog.model import Catalog, Table
 from obverse.core.engine import Batches, Columns, EngineLimits, PublicRows, Schema
 from obverse.core.errors import CatalogError, InvariantBroken, invariant
+from obverse.core.relation import Relation, StoredColumn, source_changed
 from obverse.core.secret import Exact
 from obverse.engines.batching import in_time, midnight
 from obverse.engines.collated import of_spark
 from obverse.engines.duckdb import PROBE_S, unreadable
 from obverse.engines.failing import failure, public_failure
-from obverse.engines.same_files import unchanged
+from obverse.engines.same_files import marks_of, unchanged
 from obverse.engines.spark_batches import arrow_batches, check_question
 from obverse.engines.spark_objects import arrow_table, is_spark_frame
+from obverse.engines.spark_relation import columns_of as described_columns
+from obverse.engines.spark_relation import described, frame_kind
 from obverse.engines.spark_session import session_for
 from obverse.engines.spark_work import marked, quiet, stop
 from obverse.engines.stopping import stoppable
@@ -40,6 +43,8 @@ class SparkEngine:
         self._objects = dict(objects or {})
         self._sources = {table.name: table.source for table in catalog.tables.values()}
         self._schemas: dict[str, Schema] = {}
+        self._held: dict[str, Relation] = {}
+        self._marks: object = None  # of the files, when they were last found to be described as they are held to
         self._shared: list[str] = []  # global views, by which frames of other sessions are seen
         self._url = catalog.engine.get("url")
         self._session = session_for(self._url, filter(is_spark_frame, self._objects.values()))
@@ -137,8 +142,53 @@ class SparkEngine:
         found: pyarrow.Table = stoppable(work, lambda: stop(self._session, name), timeout_s)
         return found
 
-    def _unchanged(self) -> AbstractContextManager[None]:
-        return unchanged(source.path for source in self._sources.values())
+    @contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """Files that stay what they are while they are read; and sources that are described as they are held to, before and
+        after, since Spark has no transaction that would keep them so."""
+        with unchanged(source.path for source in self._sources.values()):
+            if self._redefined():
+                raise failure()
+            yield
+            if self._redefined():
+                raise failure()
+
+    def relation(self, table: str) -> Relation:
+        source = self._sources[table]
+        try:
+            with quiet():
+                if source.kind == "table":
+                    relation = ".".join(map(quoted, (source.table or "").split(".")))
+                    return described(self._session, source.table or table, relation)
+                if source.kind == "parquet":
+                    return Relation(table, "file", described_columns(self._session, f"parquet.{quoted(str(source.path))}"))
+        except Exception:
+            raise source_changed(table) from None
+        frame = self._objects.get(table)
+        columns = tuple(StoredColumn(name, kind) for name, kind in self._schemas[table].items())
+        return Relation(table, frame_kind(frame) if is_spark_frame(frame) else "frame", columns)
+
+    def hold(self, relations: Mapping[str, Relation]) -> None:
+        self._held, self._marks = dict(relations), None
+        self.check_sources()
+
+    def check_sources(self) -> None:
+        if name := self._redefined():
+            raise source_changed(name)
+
+    def _redefined(self) -> str:
+        """The first table that is described otherwise than it is held to; a file is looked at where it is another one."""
+        files = {name: self._sources[name].path for name in self._held if self._url is None}
+        marks = {name: marks_of(path) for name, path in files.items()}
+        for name, relation in self._held.items():
+            kept = self._sources[name].kind == "object" or (name in files and files[name] is not None and marks == self._marks)
+            try:
+                if not kept and self.relation(name) != relation:
+                    return name
+            except CatalogError:
+                return name
+        self._marks = marks
+        return ""
 
     def _declare(self, table: Table) -> None:
         try:

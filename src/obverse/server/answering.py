@@ -6,13 +6,14 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from obverse.core.errors import ObverseError, Refused
+from obverse.core.errors import CatalogError, ObverseError, Refused
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.answer import Answer
 from obverse.plan.finish import Finished
 from obverse.plan.nodes import Cells
 from obverse.plan.question import PublicQuestion
-from obverse.server.cage.cage import Killed
+from obverse.server.cage.cage import Cage
+from obverse.server.cage.children import Child, Killed
 from obverse.server.host import Clerk, Host
 from obverse.server.refusals import only_for_the_operator
 from obverse.server.ticks import Departure
@@ -32,7 +33,7 @@ def answered(caller: Caller, wanted: Wanted, prepared: Prepared, limit: float, d
     clerk, read, killed = host.clerk(), [], []
     cage = clerk.cage
     with only_for_the_operator():
-        taken = [cage.taken()]  # its engine is there: what could fail before any row is read has failed for free
+        taken = [_taken(cage, host)]  # its engine is there: what could fail before any row is read has failed for free
 
     def release(costed: CostedPlan, sql: str) -> Finished:
         read.append(True)
@@ -56,6 +57,15 @@ def answered(caller: Caller, wanted: Wanted, prepared: Prepared, limit: float, d
         for child in taken:  # the answer was stored, or refused
             cage.give_back(child)
         departure.settle()
+
+
+def _taken(cage: Cage, host: Host) -> Child:
+    try:
+        return cage.taken()
+    except CatalogError as error:
+        if error.code == "source_changed":
+            host.outdated(cage)
+        raise
 
 
 def freely_answered(caller: Caller, wanted: Wanted, prepared: Prepared, host: Host) -> Answer:

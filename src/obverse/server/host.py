@@ -163,6 +163,12 @@ class Host:
             self._clerks.append(clerk)
         return clerk
 
+    def outdated(self, cage: Cage) -> None:
+        """Load the project again with the next request: a source of it is defined otherwise by now."""
+        with self._lock:
+            if self._cage is cage:
+                self._stamp = ()
+
     def close(self) -> None:
         """Let go of everything; questions that run are waited for."""
         if hasattr(self, "_threads"):

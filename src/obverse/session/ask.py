@@ -117,6 +117,7 @@ def charged(
         assert isinstance(costed, CostedPlan)  # a service publishes no network
         return release(costed, sql)
 
+    engine.check_sources()  # free here; what reads the rows compares again, in its own transaction
     receipt = ledger.reserve(
         debit.scope, debit.loss, debit.fingerprint, key=debit.key, caps=debit.caps, question=debit.question, note=debit.note,
         about=debit.about, partitions=debit.partitions, former=debit.former,

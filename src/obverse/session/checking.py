@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from obverse.accounting import budget as budgets
+from obverse.catalog.assumptions import SourceAssumptions
 from obverse.catalog.draft import questions
 from obverse.catalog.load import FILE_NAME, problems
 from obverse.catalog.model import Budget, Catalog, Network, Survey, Table
@@ -78,6 +79,7 @@ def check(project: Path, *, sniff: bool = False) -> tuple[Finding, ...]:
     loaded.engine.close()
     found += _leaking(catalog)
     found += [_table(table, limits.limits) for table, limits in zip(catalog.tables.values(), table_views(catalog))]
+    found += [finding for source in loaded.sources.values() for finding in _source(source, catalog)]
     found += [finding for table in catalog.tables.values() for finding in free_text(table)]
     found += [finding for table in catalog.held for finding in (misread(table) if sniff else unread(table))]
     found += [_network(graph, catalog.unit) for graph in catalog.graphs.values()]
@@ -145,6 +147,15 @@ def over(table: Table, last: dt.date) -> str:
         f"its last day, {last}, is over: every question of it is refused, and its rows are still held; delete the rows of"
         f" {table.name} ({place}) with their copies and backups, then take the table out of {FILE_NAME}"
     )
+
+
+def _source(source: SourceAssumptions, catalog: Catalog) -> Iterator[Finding]:
+    """By what a private source that is no plain table is taken to have rows of their units alone."""
+    if source.rows == "proved":
+        yield Finding("ok", source.table, f"its source is {source.words}")
+    elif source.table in catalog.tables and catalog.tables[source.table].rowwise:
+        needless = "" if source.rows == "declared" else ", though its rows are stored: remove it"
+        yield Finding("warn", source.table, f"rowwise = true is your word, and every claim names it{needless}")
 
 
 def _network(graph: Network, unit: PrivacyUnit | None) -> Finding:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 
 from obverse.accounting.belief import belief
+from obverse.catalog.assumptions import assumed
 from obverse.catalog.model import Budget, Catalog
+from obverse.catalog.policy import read_with
 from obverse.core.claim import Claim
 from obverse.core.numbers import plain, several
 from obverse.plan.allocate import CostedPlan
-from obverse.plan.nodes import Reduce, Shape, Trim, every
+from obverse.plan.nodes import Reduce, Shape, Trim, every, scans
 
 IN_PROCESS = "Asked in process, the analyst's name is bookkeeping: whoever can run this can read the files."
 OF_A_SERVICE = "Asked of a service, which alone reads the rows."
@@ -30,10 +32,10 @@ def claim_of(
     epsilon, delta = plain(charged.epsilon), plain(charged.delta)
     believed = belief_words(budget, catalog)
     price = f"epsilon {epsilon}" + (f", delta {delta}" if charged.delta else "")
-    lost = f" {person}" if person else ""
+    lost, assumes = f" {person}" if person else "", assumed_by(costed, catalog)
     sentence = (
         f"Protects {catalog.unit.words} ({catalog.neighbours.words}): {what} costs {price}, of a budget of "
-        f"{budget_words(budget)}{parallel_words(catalog)}. {believed}{lost} {boundary}"
+        f"{budget_words(budget)}{parallel_words(catalog)}. {believed}{lost} {boundary}{assumed_words(assumes)}"
     )
     return Claim(
         unit=catalog.unit.words,
@@ -46,7 +48,18 @@ def claim_of(
         belief=believed,
         receipt=receipt,
         sentence=sentence,
+        assumes=assumes,
     )
+
+
+def assumed_by(costed: CostedPlan, catalog: Catalog) -> tuple[str, ...]:
+    """What the plan believes of the tables that it reads and nothing checks, as they are declared."""
+    read = {there for scan in scans(costed.annotated.limited.question.relation) for there in read_with(catalog, scan.table)}
+    return tuple(words for name in catalog.tables if name in read for words in assumed(catalog.tables[name]))
+
+
+def assumed_words(assumes: tuple[str, ...]) -> str:
+    return f" Assumes that {'; that '.join(assumes)}." if assumes else ""
 
 
 def parallel_words(catalog: Catalog) -> str:

@@ -34,6 +34,8 @@ NOT_PROMISED = (
     "Order statistics",
     "Hardware side channels",
     "Sources that are not well formed",
+    "Rows that a table was given.",
+    "A row that a view cannot compute.",
     "Copies that were changed.",
     "Rows that come late.",
     "Unannounced changes",

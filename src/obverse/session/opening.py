@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from obverse.catalog.assumptions import SourceAssumptions
 from obverse.catalog.complete import complete, needed_values
 from obverse.catalog.identity import column_json
 from obverse.catalog.load import load, locator
@@ -30,6 +31,7 @@ from obverse.ledger.sources import FileSource, NamedSource, ObjectSource, Server
 from obverse.plan.dialects import DIALECTS
 from obverse.plan.partitions import partitioned
 from obverse.plan.print import enforced
+from obverse.session.assumptions import established, with_base
 from obverse.session.networks import handed_over, with_networks
 from obverse.session.public_facts import with_public_facts
 
@@ -42,6 +44,7 @@ class Project:
 
     catalog: Catalog
     engine: Engine
+    sources: Mapping[str, SourceAssumptions] = field(default_factory=dict)  # none: rows that were made up
 
 
 def load_project(
@@ -52,12 +55,18 @@ def load_project(
     engine = engine_of(catalog, handed_over(catalog, objects)) if open_engine is None else open_engine(catalog)
     try:
         schemas = {name: engine.schema(name) for name in catalog.tables}
+        sources = established(catalog, engine, schemas, locator(path))
         values = {place: public_values(engine, catalog, *place) for place in needed_values(catalog)}
-        whole = complete(with_places(catalog, engine), schemas, values, locator(path))
-        return Project(with_networks(with_public_facts(whole, engine), engine, locator(path)), engine)
+        whole = complete(with_places(with_bases(catalog, sources), engine), schemas, values, locator(path))
+        return Project(with_networks(with_public_facts(whole, engine), engine, locator(path)), engine, sources)
     except BaseException:
         engine.close()
         raise
+
+
+def with_bases(catalog: Catalog, sources: Mapping[str, SourceAssumptions]) -> Catalog:
+    """The catalog with the stored tables whose rows its proved views have."""
+    return replace(catalog, tables={name: with_base(table, sources[name]) for name, table in catalog.tables.items()})
 
 
 def with_places(catalog: Catalog, engine: Engine) -> Catalog:
@@ -66,6 +75,9 @@ def with_places(catalog: Catalog, engine: Engine) -> Catalog:
     for name, table in tables.items():
         if on_server(table, catalog):
             place, mark, *among = engine.known_by(name)
+            if table.source.base:  # a proved view: its rows are those of the table below it, and so is their budget
+                mine = f"{place.rpartition('/')[0]}/{table.source.base}"
+                place, among = mine, [place, *(other for other in among if other != mine)]
             tables[name] = replace(table, source=replace(table.source, place=place, mark=mark, among=tuple(among)))
     return replace(catalog, tables=tables)
 
@@ -148,7 +160,7 @@ def sources_of(catalog: Catalog) -> tuple[Source, ...]:
 
 def file_source(table: Table, catalog: Catalog, unit: str = "") -> FileSource:
     assert table.source.path is not None
-    inside = table.source.table or ""
+    inside = table.source.base.rpartition(".")[2] or table.source.table or ""
     return FileSource(table.name, table.source.path, unit, folder=catalog.engine["kind"] == "spark", table=inside)
 
 
@@ -156,7 +168,10 @@ def _declared_unit(table: Table, unit: KeyPath) -> str:
     """The way to the unit and its key's type ("1" and "01" are one integer and two texts); nothing where it is not known."""
     if unit.column is None:
         return unit_text(unit)
-    return f"{unit_text(unit)} ({table.columns[unit.column].type.value})" if unit.column in table.columns else ""
+    if unit.column not in table.columns:
+        return ""
+    own = replace(unit, column=table.source.key or unit.column)  # a view may have another name for it
+    return f"{unit_text(own)} ({table.columns[unit.column].type.value})"
 
 
 def grown(catalog: Catalog, through: int | None) -> Catalog:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from obverse.core.engine import Batches, Columns, Engine, EngineLimits, PublicRows, Schema
 from obverse.core.ledger import Cap, Entry, Head, Ledger, Partitions, Receipt, Spent, Stored
+from obverse.core.relation import Relation
 from obverse.core.secret import Exact
 
 if TYPE_CHECKING:
@@ -64,6 +65,15 @@ class EngineSpy:
 
     def collations(self, table: str) -> Mapping[str, str]:
         return self.engine.collations(table)
+
+    def relation(self, table: str) -> Relation:
+        return self.engine.relation(table)
+
+    def hold(self, relations: Mapping[str, Relation]) -> None:
+        self.engine.hold(relations)
+
+    def check_sources(self) -> None:
+        self.engine.check_sources()
 
     def powers(self) -> tuple[str, ...]:
         return self.engine.powers()

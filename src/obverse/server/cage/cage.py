@@ -13,9 +13,8 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Any, NoReturn
@@ -25,46 +24,23 @@ import orjson
 from obverse.catalog.model import Catalog
 from obverse.core.engine import Batches, Columns, EngineLimits, PublicRows, Schema
 from obverse.core.errors import CatalogError, InvariantBroken, invariant
+from obverse.core.relation import Relation
 from obverse.core.secret import Exact
 from obverse.engines.failing import failure, public_failure
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.finish import Finished
 from obverse.server.cage import frames, values
-from obverse.server.cage.child import DONE, EXHAUSTED, READY, REFUSED, Inside
+from obverse.server.cage.child import CHANGED, DONE, EXHAUSTED, READY, REFUSED, Inside
+from obverse.server.cage.children import Child, Killed
 from obverse.server.cage.zygote import FORK, KILL, ORDER
 
 START_S = 60.0
 PING_S = 10.0
-ORPHANED_S = 0.2  # a process is seen to be dead at once; this is for a crowded machine
-PING = pickle.dumps(("ping", 0.0, ()))
+PING = pickle.dumps(("ping", 0.0, ({},)))  # of a cage that is held to nothing yet
 PROBE_S = 3600.0
 PUBLIC_MAX = 32 << 20  # bytes of public rows: they cost nothing, so their memory is bounded here
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
 OF_SERVERS = ("HOME", "PGSERVICEFILE", "PGPASSFILE", "PGSYSCONFDIR", "PGSSLROOTCERT")
-
-
-class Killed(Exception):
-    """A child gave no answer: it met its limit of time, of the processor or of memory."""
-
-
-@dataclass(slots=True)
-class Child:
-    """One caged process and the socket to it."""
-
-    number: int
-    sock: socket.socket
-    zygote: subprocess.Popen[bytes] | None = None  # the process that it was forked from, and dies with
-    ready: bool = False
-
-    def orphaned(self) -> bool:
-        """Whether it ended because the process that it came from did; asked when it has ended."""
-        if self.zygote is None:
-            return True
-        try:
-            self.zygote.wait(ORPHANED_S)  # not poll(), which says "alive" while another thread asks
-        except subprocess.TimeoutExpired:
-            return False
-        return True
 
 
 class Cage:
@@ -79,10 +55,13 @@ class Cage:
             raise _local_spark()
         self._inside = Inside(catalog, catalog.serve.memory_mb, os.cpu_count() or 1, tuple(hidden))
         self._tables = tuple(catalog.tables)
+        self._described = tuple(table.name for table in catalog.held)
         self._ahead, self._numbers = ahead, itertools.count(1)
         self._lock, self._waiting, self._closed = threading.Lock(), list[Child](), False
         self._busy, self._retired = set[int](), False
         self._schemas: dict[str, Schema] | None = None
+        self._relations: dict[str, Relation] | None = None
+        self._held: dict[str, Relation] = {}
         self._start()
 
     def schema(self, table: str) -> Schema:
@@ -115,6 +94,19 @@ class Cage:
     def collations(self, table: str) -> dict[str, str]:
         return dict(orjson.loads(self._call("collations", (table,), START_S)))
 
+    def relation(self, table: str) -> Relation:
+        if self._relations is None:
+            found = orjson.loads(self._call("relations", (self._described,), START_S))
+            self._relations = {name: Relation.from_json(one) for name, one in found.items()}
+        return self._relations[table]
+
+    def hold(self, relations: Mapping[str, Relation]) -> None:
+        """Each child is held to these before it reads; `taken` finds out whether it can be, before anything is charged."""
+        self._held = dict(relations)
+
+    def check_sources(self) -> None:
+        """Nothing: the child that reads was asked when it was taken."""
+
     def powers(self) -> tuple[str, ...]:
         return tuple(orjson.loads(self._call("powers", (), START_S)))
 
@@ -133,9 +125,12 @@ class Cage:
             child = None
             try:
                 child = self._take()
-                frames.send(child.sock, PING)
-                if frames.receive(child.sock, monotonic() + PING_S)[:1] == DONE:
+                frames.send(child.sock, pickle.dumps(("ping", 0.0, (self._held,))) if self._held else PING)
+                said = frames.receive(child.sock, monotonic() + PING_S)
+                if said[:1] == DONE:
                     return child
+                if said[:1] == CHANGED:
+                    wrong = values.error_from(said[1:])
             except CatalogError as error:
                 wrong = error
             except (OSError, EOFError):

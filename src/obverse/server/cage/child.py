@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import pickle
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ import orjson
 
 from obverse.catalog.model import Catalog
 from obverse.core.engine import Engine
-from obverse.core.errors import ObverseError
+from obverse.core.errors import CatalogError, ObverseError
+from obverse.core.relation import Relation
 from obverse.core.rng import Rng
 from obverse.engines.failing import Exhausted
 from obverse.engines.postgres_address import files as postgres_files
@@ -28,7 +29,7 @@ from obverse.server.cage import frames, landlock, locks, values
 from obverse.session.ask import released
 from obverse.session.opening import engine_of
 
-READY, DONE, REFUSED, FAILED, EXHAUSTED = b"r", b"d", b"e", b"f", b"m"
+READY, DONE, REFUSED, FAILED, EXHAUSTED, CHANGED = b"r", b"d", b"e", b"f", b"m", b"c"
 ENGINE_SHARE = 0.6  # of the memory, for the engine itself; arrays of noise and answers need the rest
 LONG_S = 3600.0
 
@@ -89,7 +90,7 @@ def live(sock: socket.socket, inside: Inside, parent: int) -> None:
         name, limit_s, arguments = pickle.loads(frames.receive(sock))
         if name != "ping":
             break
-        frames.send(sock, _called(CALLS[name], engine, ()))
+        frames.send(sock, _found(engine, *arguments))
     if limit_s:
         locks.processor(limit_s * inside.threads)
     frames.send(sock, _called(CALLS[name], engine, arguments))
@@ -104,9 +105,19 @@ def _called(call: Callable[..., bytes], engine: Engine, arguments: tuple[Any, ..
         return FAILED
 
 
-def _ping(engine: Engine) -> bytes:
-    engine.run_public("SELECT 1", timeout_s=5.0)
-    return b""
+def _found(engine: Engine, held: Mapping[str, Relation]) -> bytes:
+    """Whether the engine is there, and its sources are described as the question's plan has them; it is held to them from
+    here on. What it says follows from metadata alone."""
+    try:
+        if held:
+            engine.hold(held)
+        else:
+            engine.run_public("SELECT 1", timeout_s=5.0)
+    except CatalogError as error:
+        return CHANGED + values.error_bytes(error) if error.code == "source_changed" else FAILED
+    except Exception:
+        return FAILED
+    return DONE
 
 
 def _release(engine: Engine, costed: Any, sql: str) -> bytes:
@@ -116,6 +127,10 @@ def _release(engine: Engine, costed: Any, sql: str) -> bytes:
 
 def _schemas(engine: Engine, tables: tuple[str, ...]) -> bytes:
     return orjson.dumps({table: dict(engine.schema(table)) for table in tables})
+
+
+def _relations(engine: Engine, tables: tuple[str, ...]) -> bytes:
+    return orjson.dumps({table: engine.relation(table).as_json() for table in tables})
 
 
 def _public(engine: Engine, sql: str) -> bytes:
@@ -139,11 +154,11 @@ def _powers(engine: Engine) -> bytes:
 
 
 CALLS: dict[str, Callable[..., bytes]] = {
-    "ping": _ping,
     "release": _release,
     "schemas": _schemas,
     "public": _public,
     "readable": _readable,
+    "relations": _relations,
     "known_by": _known_by,
     "collations": _collations,
     "powers": _powers,

@@ -65,6 +65,7 @@ class Claim(BaseModel):
     belief: str
     receipt: str
     sentence: str
+    assumes: list[str] = Field(default=[], description="What the claim rests on by declaration alone.")
 
 
 class Price(BaseModel):
