@@ -14,7 +14,7 @@ from obverse.cli.estimate import estimate
 from obverse.cli.estimated import print_discovery
 from obverse.cli.failures import VerbGroup
 from obverse.cli.options import Range, print_json, with_json, with_project
-from obverse.cli.questions import print_estimates, print_plan
+from obverse.cli.questions import print_cautions, print_estimates, print_plan
 from obverse.cli.shuffle import fresh_tokens, shuffle, shuffler, with_shuffler
 from obverse.cli.survey import new
 from obverse.cli.terminal import Heading, print_fact, print_table, print_text
@@ -42,13 +42,15 @@ collect.add_command(new)
 def card(name: str, language: str, as_json: bool, project: Path) -> None:
     """The public transparency card: what is sent, the odds, every epsilon, limits and retention."""
     from obverse.local.card import card_json, card_text
+    from obverse.local.cautions import cautions
     from obverse.session.surveys import spec_in
 
     spec, _ = spec_in(project, name)
     if as_json:
-        print_json({"version": 1, **card_json(spec)})
-    else:
-        print_text(card_text(spec, language))
+        print_json({"version": 1, **card_json(spec), "warnings": [one.as_json() for one in cautions(spec)]})
+        return
+    print_text(card_text(spec, language))
+    print_cautions(spec)
 
 
 @collect.command()
@@ -75,6 +77,7 @@ def spec(name: str, as_json: bool, project: Path) -> None:
 @with_project
 def plan(name: str, share: float, people: int | None, as_json: bool, project: Path) -> None:
     """How many people are needed to see a share; error, bytes and what liars could do."""
+    from obverse.local.cautions import cautions
     from obverse.local.foresee import foresee, needed_words, people_needed
     from obverse.session.surveys import spec_in
 
@@ -85,6 +88,7 @@ def plan(name: str, share: float, people: int | None, as_json: bool, project: Pa
     foreseen, needed = foresee(found, people or found.survey.people), people_needed(found, share)
     if as_json:
         told = {field: getattr(foreseen, field) for field in foreseen.__slots__}
+        told["warnings"] = [one.as_json() for one in cautions(found)]
         print_json({"version": 1, "share": share, "people_needed": needed, "why": choice.why, **told})
         return
     mean = found.grid is not None
@@ -98,6 +102,7 @@ def plan(name: str, share: float, people: int | None, as_json: bool, project: Pa
     print_fact("Sent", f"{foreseen.bytes} bytes a report")
     print_fact("Liars", f"1 % of reports, crafted, move {what} by up to {foreseen.worst_shift:.2g}{of};"
                f" one report counts as up to {foreseen.leverage:.3g} people")  # fmt: skip
+    print_cautions(found)
 
 
 @collect.command()

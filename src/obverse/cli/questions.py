@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 def print_plan(spec: Spec, people: int, share: float, as_json: bool) -> None:
+    from obverse.local.cautions import cautions
     from obverse.local.foresee import needed_words
     from obverse.local.questions import outlooks
 
@@ -27,7 +28,10 @@ def print_plan(spec: Spec, people: int, share: float, as_json: bool) -> None:
             | {field: getattr(one.foreseen, field) for field in one.foreseen.__slots__}
             for one in found
         ]
-        print_json({"version": 1, "share": share, "people": people, "people_needed": needed, "questions": told})
+        warned = [one.as_json() for one in cautions(spec)]
+        print_json(
+            {"version": 1, "share": share, "people": people, "people_needed": needed, "questions": told, "warnings": warned}
+        )
         return
     headings = [Heading("question"), *(Heading(title, "right") for title in ("asked", "error", "seen from", "people needed"))]
     rows = [
@@ -40,6 +44,15 @@ def print_plan(spec: Spec, people: int, share: float, as_json: bool) -> None:
         print_fact("Protocol", f"{one.name}: {one.why}")
     print_fact("People", needed_words(needed, f"share of {share:g} in every question"))
     print_fact("Sent", f"{spec.frame.length} bytes a report")
+    print_cautions(spec)
+
+
+def print_cautions(spec: Spec) -> None:
+    """What the survey's maker should think about before anybody is asked."""
+    from obverse.local.cautions import cautions
+
+    for one in cautions(spec):
+        print_fact("Warning", one.words(), colour="yellow")
 
 
 def print_estimates(found: Estimates, truth: Mapping[str, float] | None = None) -> None:

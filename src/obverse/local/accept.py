@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -35,11 +36,18 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What may be counted, without anything that came along with it; marks of the tokens it cost; rejects by reason."""
+    """What may be counted, without anything that came along with it; marks of the tokens it cost; and for each report that
+    came in the reason for which it is not counted, or None."""
 
     payloads: Payloads
     marks: tuple[bytes, ...]
-    rejected: dict[str, int]
+    reasons: tuple[str | None, ...]
+
+    @property
+    def rejected(self) -> dict[str, int]:
+        """How many are not counted, by reason."""
+        counted = Counter(reason for reason in self.reasons if reason is not None)
+        return {reason: counted[reason] for reason in REASONS if counted[reason]}
 
 
 def accept(
@@ -49,30 +57,25 @@ def accept(
     import numpy as np
 
     head = spec.frame.survey + epoch.to_bytes(EPOCH_BYTES, "little")
-    rejected = dict.fromkeys(REASONS, 0)
-    passed: list[tuple[bytes, Submitted]] = []
-    for one in submitted:
-        reason = _fault(spec, mint, head, one)
-        if reason is None:
-            passed.append((mint.spent_mark(one.token), one))
-        else:
-            rejected[reason] += 1
-    known = spent([mark for mark, _ in passed])
-    fresh: dict[bytes, Submitted] = {}
-    for mark, one in passed:
+    reasons = [_fault(spec, mint, head, one) for one in submitted]
+    marks = {place: mint.spent_mark(one.token) for place, one in enumerate(submitted) if reasons[place] is None}
+    known = spent(list(marks.values()))
+    fresh: dict[bytes, int] = {}  # places, by marks
+    for place, mark in marks.items():
         if mark in known or mark in fresh:
-            rejected["spent"] += 1
+            reasons[place] = "spent"
         else:
-            fresh[mark] = one
-    sent = b"".join(one.report[HEAD_BYTES:] for one in fresh.values())
+            fresh[mark] = place
+    sent = b"".join(submitted[place].report[HEAD_BYTES:] for place in fresh.values())
     rows = np.frombuffer(sent, dtype=np.uint8).reshape(len(fresh), spec.frame.payload)
-    seeds = np.array([spec.seed(one.token) for one in fresh.values()], dtype=np.uint64)
+    seeds = np.array([spec.seed(submitted[place].token) for place in fresh.values()], dtype=np.uint64)
     valid = spec.protocol.valid(rows)
     lasting = isinstance(spec.protocol, LastingProtocol)  # there a device has one seed for ever, which its token does not tell
     agrees = valid if lasting else spec.protocol.agrees(rows, seeds)
-    rejected["range"] += int((~valid).sum())
-    rejected["seed"] += int((valid & ~agrees).sum())
-    return Accepted(rows[valid & agrees], tuple(fresh), {reason: count for reason, count in rejected.items() if count})
+    for place, possible, agreed in zip(fresh.values(), valid, agrees):
+        if not (possible and agreed):
+            reasons[place] = "seed" if possible else "range"
+    return Accepted(rows[valid & agrees], tuple(fresh), tuple(reasons))
 
 
 def _fault(spec: Spec, mint: Mint, head: bytes, one: Submitted) -> str | None:

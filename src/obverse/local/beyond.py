@@ -109,18 +109,21 @@ def telling(spec: Spec, reports: int) -> tuple[int, int]:
         number = min(reports, int(lifetime / spec.loss))
         return number, number
     first = min(spec.loss, permanent)
-    again, kinds = permanent - first, _kinds(spec, reports)
-
-    def dearest(sent: int) -> Fraction:
-        if again >= first:
-            pairs, odd = divmod(min(sent, 2 * kinds), 2)
-            return pairs * permanent + odd * first
-        new = min(sent, kinds)
-        return new * first + min(sent - new, new) * again
-
-    fewest = bisect_left(range(1, reports + 1), True, key=lambda sent: dearest(sent) > lifetime)
+    fewest = bisect_left(range(1, reports + 1), True, key=lambda sent: dearest(spec, sent) > lifetime)
     most = reports if lifetime >= permanent else min(reports, int(lifetime / first))
     return fewest, most
+
+
+def dearest(spec: Spec, sent: int) -> Fraction:
+    """The most that so many reports of permanent answers cost one device, however its answers change."""
+    permanent = spec.permanent or spec.loss
+    first = min(spec.loss, permanent)
+    again, kinds = permanent - first, _kinds(spec, sent)
+    if again >= first:
+        pairs, odd = divmod(min(sent, 2 * kinds), 2)
+        return pairs * permanent + odd * first
+    new = min(sent, kinds)
+    return new * first + min(sent - new, new) * again
 
 
 def scheduled_share(spec: Spec, reports: int | None = None) -> Fraction:

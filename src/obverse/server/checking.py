@@ -15,12 +15,14 @@ from time import monotonic
 
 from obverse.catalog.model import Oidc
 from obverse.core.errors import ObverseError
+from obverse.local.cautions import cautions
 from obverse.server.cage import landlock
 from obverse.server.host import Host
 from obverse.server.oidc import keys
 from obverse.server.predict import ROW_S, limit_s, predicted_s, start_s
 from obverse.server.ticks import first_tick, ticks
 from obverse.session.planning import Planned, Wish
+from obverse.session.surveys import spec_in
 
 PROBE_S = 60.0
 LEAST_ROWS = 1000
@@ -85,6 +87,7 @@ def project(host: Host) -> Iterator[Line]:
     """Engine, ledger, accounts and times of one project."""
     catalog, clerk = host.catalog, host.clerk()
     yield Line("Engine", f"{catalog.engine.get('kind', 'duckdb')}: {len(catalog.tables)} tables can be read")
+    yield from _surveys(host)
     head = clerk.ledger.head()
     yield Line("Ledger", f"{head.count} records, head {head.hash[:16]}")
     accounts = clerk.ledger.accounts()
@@ -99,6 +102,20 @@ def project(host: Host) -> Iterator[Line]:
     for name, table in catalog.tables.items():
         if not table.public:
             yield _time(host, name)
+
+
+def _surveys(host: Host) -> Iterator[Line]:
+    """Whether the page can ask them, and what their maker should think about."""
+    for name in host.catalog.surveys:
+        try:
+            spec, _ = spec_in(host.path, name)
+        except ObverseError as error:
+            yield Line("Survey", f"{name}: [{error.code}] {error.message}", False)
+            continue
+        warned = cautions(spec)
+        if not any(one.name == "page" for one in warned):
+            yield Line("Survey", f"{name}: the page asks it")
+        yield from (Line("Survey", f"{name}: {one.words()}", None) for one in warned)
 
 
 def _issuer(oidc: Oidc) -> Line:

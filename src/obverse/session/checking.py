@@ -12,7 +12,8 @@ from typing import Any
 from obverse.accounting import budget as budgets
 from obverse.catalog.assumptions import SourceAssumptions
 from obverse.catalog.draft import questions
-from obverse.catalog.load import FILE_NAME, problems
+from obverse.catalog.load import FILE_NAME, locator, problems
+from obverse.catalog.locate import Place
 from obverse.catalog.model import Budget, Catalog, Network, Survey, Table
 from obverse.catalog.tables import unit_text
 from obverse.catalog.upgrade import kept_defaults, summary
@@ -83,7 +84,7 @@ def check(project: Path, *, sniff: bool = False) -> tuple[Finding, ...]:
     found += [finding for table in catalog.tables.values() for finding in free_text(table)]
     found += [finding for table in catalog.held for finding in (misread(table) if sniff else unread(table))]
     found += [_network(graph, catalog.unit) for graph in catalog.graphs.values()]
-    found += [_survey(catalog, survey) for survey in catalog.surveys.values()]
+    found += [one for survey in catalog.surveys.values() for one in _survey(catalog, survey, locator(project))]
     if catalog.unit is not None:
         found += _budget(catalog)
         found += _ledger(catalog, about)
@@ -163,16 +164,23 @@ def _network(graph: Network, unit: PrivacyUnit | None) -> Finding:
     return Finding("ok", graph.name, f"{protected}everybody who may be in it is listed in {'.'.join(graph.nodes)}")
 
 
-def _survey(catalog: Catalog, survey: Survey) -> Finding:
-    from obverse.session.surveys import declared_spec
+def _survey(catalog: Catalog, survey: Survey, place: Place) -> Iterator[Finding]:
+    from obverse.local.cautions import cautions
+    from obverse.session.surveys import declared_spec, ignored
 
     try:
-        declared_spec(catalog, survey.name)
+        spec, _ = declared_spec(catalog, survey.name, place)
     except ObverseError as error:
         error.place = error.place or f"{FILE_NAME} surveys.{survey.name}"
-        return _error(error)
+        yield _error(error)
+        return
+    about = f"survey {survey.name}"
     said = f"epsilon {plain(survey.epsilon)} a report, {plain(survey.lifetime)} in a lifetime, randomized by each person"
-    return Finding("ok", f"survey {survey.name}", said)
+    yield Finding("ok", about, said)
+    old = ignored(spec)
+    if old is not None:  # people were asked before this was refused
+        yield Finding("warn", about, f"{old.message} {old.why}")
+    yield from (Finding("warn", about, caution.words()) for caution in cautions(spec))
 
 
 def collated(table: Table, project: Project) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from functools import partial
@@ -96,6 +97,10 @@ class Collection:
 
     def add(self, submitted: Sequence[Submitted]) -> dict[str, int]:
         """Count what may be counted; returns the rejects by reason."""
+        return dict(Counter(reason for reason in self.add_each(submitted) if reason is not None))
+
+    def add_each(self, submitted: Sequence[Submitted]) -> tuple[str | None, ...]:
+        """The same; returns for each report why it was not counted, or None."""
         self._sees_reports()
         with self._database.transaction() as connection:
             accepted = accept(self.spec, self._mint, self.epoch, submitted, partial(spent_before, connection))
@@ -104,7 +109,7 @@ class Collection:
                 connection.execute("INSERT INTO batch VALUES (?, ?)", (name, self._until()))
             connection.executemany("INSERT INTO spent VALUES (?)", [(mark,) for mark in sorted(accepted.marks)])
             self._note(connection, accepted.rejected | {ODD: odd_reports(self.spec.protocol, accepted.payloads)})
-        return accepted.rejected
+        return accepted.reasons
 
     def add_attested(self, batch: Batch) -> None:
         """Count a batch that a shuffler has attested, once."""

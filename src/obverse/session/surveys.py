@@ -9,13 +9,15 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from obverse.catalog.load import load
+from obverse.catalog.load import load, locator
+from obverse.catalog.locate import Place
 from obverse.catalog.model import Catalog
 from obverse.catalog.shape import suggestion
-from obverse.core.errors import Refused
+from obverse.core.errors import CatalogError, Refused
 from obverse.core.numbers import plain
 from obverse.local.accept import Submitted
 from obverse.local.choose import Choice, chosen
+from obverse.local.protocols import Rappor
 from obverse.local.spec import Spec
 from obverse.session.collecting import Collection, Folding, agreed_spec
 from obverse.session.fold_on_spark import folding_on_spark
@@ -27,13 +29,13 @@ REPORTS_AT_ONCE, LINE_MAX = 1 << 16, 1 << 17
 
 def spec_in(project: Path, name: str) -> tuple[Spec, Choice]:
     """The survey's specification, and why its protocol was chosen."""
-    return declared_spec(load(project), name)
+    return declared_spec(load(project), name, locator(project))
 
 
 def collection_in(project: Path, name: str) -> Collection:
     """That of the survey as it is declared. A survey that was changed is refused, but its reports are deleted in time."""
     catalog = load(project)
-    spec, _ = declared_spec(catalog, name)
+    spec, _ = declared_spec(catalog, name, locator(project))
     try:
         return Collection(_folder(catalog, name), spec, folding=_folding(catalog))
     except Refused as refused:
@@ -65,8 +67,8 @@ def _folding(catalog: Catalog) -> Folding | None:
     return folding_on_spark(catalog.engine.get("url")) if catalog.engine["kind"] == "spark" else None
 
 
-def declared_spec(catalog: Catalog, name: str) -> tuple[Spec, Choice]:
-    """Refuses a survey that no protocol, or no device, could be asked with."""
+def declared_spec(catalog: Catalog, name: str, place: Place | None = None) -> tuple[Spec, Choice]:
+    """Refuses a survey that no protocol, or no device, could be asked with; `place` tells where a key stands."""
     survey = catalog.surveys.get(name)
     if survey is None:
         raise Refused("no_such_survey", f"no survey {name!r} is declared.", fix=suggestion(name, catalog.surveys))
@@ -79,7 +81,31 @@ def declared_spec(catalog: Catalog, name: str) -> tuple[Spec, Choice]:
             why="devices would send nothing but reports that tell nothing, whatever the card says.",
             fix="Declare a lifetime for one report at least, or a smaller epsilon.",
         )
-    return Spec(survey, choice.protocol), choice
+    spec = Spec(survey, choice.protocol)
+    refused = ignored(spec, place)
+    if refused is not None and not collected_before(catalog, spec):
+        raise refused
+    return spec, choice
+
+
+def ignored(spec: Spec, place: Place | None = None) -> Refused | None:
+    """The refusal of a `permanent` that RAPPOR ignores: its coins fix what all reports of one answer lose."""
+    kept, declared = spec.permanent, spec.survey.permanent
+    if declared is None or kept is None or not isinstance(spec.protocol, Rappor) or plain(kept) == plain(declared):
+        return None
+    return CatalogError(
+        "bad_parameter",
+        f"{spec.protocol.name} ignores permanent = {plain(declared)}.",
+        why=f"at this epsilon all of its reports of one answer lose {plain(kept)} together, whatever is declared.",
+        fix=f"Write permanent = {plain(kept)}.",
+        place="" if place is None else place(("surveys", spec.survey.name, "permanent")),
+    )
+
+
+def collected_before(catalog: Catalog, spec: Spec) -> bool:
+    """Whether people were asked by this very specification already: an older version of Obverse refused less."""
+    known = agreed_spec(_folder(catalog, spec.survey.name))
+    return known is not None and known.document == spec.document
 
 
 def submitted(lines: BinaryIO) -> Iterator[list[Submitted]]:

@@ -33,6 +33,24 @@ DESKS = {
 }
 IMAGE = '<img src=x onerror="window.broken = 1">'
 GERMAN = {"question": '{ en = "Do you smoke?", de = "Rauchst du?" }', "labels": '{ de = { no = "nein", yes = "ja" } }'}
+MIXED = f"""
+[surveys.mixed]
+question = "Do you drink?"
+options = ["no", "yes"]
+epsilon = 1
+retention_days = 30
+purpose = "A test."
+consent = "I agree."
+shuffler = {{ key = "{"0a" * 32}" }}
+[surveys.sleep]
+question = "How long do you sleep?"
+bounds = [0, 24]
+step = 1
+epsilon = 1
+retention_days = 30
+purpose = "A test."
+consent = "I agree."
+"""
 
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs chromium")
 
@@ -86,7 +104,7 @@ def page(home_of_the_run: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
     folder = write_project(tmp_path_factory.mktemp("page") / "hospital", people=317)
     told = (folder / "obverse.toml").read_text()
     told = told.replace('question = "Do you smoke?"', f"question = {GERMAN['question']}\nlabels = {GERMAN['labels']}")
-    (folder / "obverse.toml").write_text(told)
+    (folder / "obverse.toml").write_text(told + MIXED)
     tokens = {name: accounts.issue(folder, name, role).token for name, role in ROLES.items()}  # type: ignore[arg-type]
     with listening(folder) as (host, port), browsing() as browser:
         yield Page(folder, f"http://{host}:{port}", browser, tokens)
@@ -380,6 +398,48 @@ def test_a_respondent_consents_first_and_the_browsers_report_passes_the_collecto
     assert (after.n - before.n, dict(after.rejected)) == (1, dict(before.rejected))
     tab.click("Withdraw my consent")
     tab.sees("Nothing more will be sent from this browser")
+    quiet(tab)
+
+
+def test_a_link_that_was_used_already_says_that_nothing_was_counted(page: Page) -> None:
+    link = page.survey_link()
+    first = page.tab(link)
+    first.click("I agree")
+    first.click("no", "label")
+    first.click("Flip the coin and send")
+    first.sees("Thank you.")
+    before = page.counted()
+    other = page.tab(link)
+    other.run("localStorage.clear()")  # somebody else's browser
+    other.call("Page.reload")
+    other.click("I agree")
+    other.click("yes", "label")
+    other.click("Flip the coin and send")
+    other.sees("Nothing was counted.")
+    other.sees("This link was used already")
+    assert "Thank you" not in other.text()
+    after = page.counted()
+    assert (after.n, after.rejected["spent"]) == (before.n, before.rejected.get("spent", 0) + 1)
+    quiet(other)
+
+
+def test_a_link_that_is_none_says_that_nothing_was_counted(page: Page) -> None:
+    tab = page.tab(f"survey/smokes?token={'ab' * 32}")
+    tab.click("I agree")
+    tab.click("no", "label")
+    tab.click("Flip the coin and send")
+    tab.sees("Nothing was counted.")
+    tab.sees("not one of this survey as it is now")
+    quiet(tab)
+
+
+@pytest.mark.parametrize(("name", "why"), [("mixed", "So it sends nothing"), ("sleep", "cannot be answered in a browser")])
+def test_what_the_page_cannot_ask_it_does_not_ask(page: Page, name: str, why: str) -> None:
+    """A survey with a shuffler promises that nobody else sees a report beside its token: the page sends nothing."""
+    tab = page.tab(f"survey/{name}?token={'ab' * 32}")
+    tab.sees(why)
+    assert not tab.run("document.querySelector('input, .even button')")
+    assert [one for one in tab.events("Network.requestWillBeSent") if one["request"]["method"] == "POST"] == []
     quiet(tab)
 
 

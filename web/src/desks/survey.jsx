@@ -21,6 +21,10 @@ const WORDS = {
     withdraw: "Withdraw my consent", withdrawn: "You withdrew. Nothing more will be sent from this browser; what was sent cannot be told from others and stays counted until it is deleted.",
     nolink: "To answer, open the link that you were given: it holds a token for one answer.", language: "Language", pick: "Please choose an answer.", over: "This browser has already answered as often as the survey allows.",
     unfit: "This survey cannot be answered in a browser; use the program that the people who ask have told you of.",
+    shuffled: "This survey's card says that answers go to a shuffler, and this page knows none that it could send yours to. So it sends nothing; use the program that the people who ask have told you of.",
+    uncounted: "Nothing was counted.", used: "This link was used already, and each link is for one answer. What you sent now does not count, and nobody keeps it.",
+    usedBefore: "This link had been used when your answer arrived. If your first attempt got through, it counts, once; what was sent now does not.",
+    invalid: "This link is not one of this survey as it is now: it may have been copied in part, or the survey was changed. What you sent does not count. Ask for a new link.",
     again: "It could not be delivered yet. The same bytes will be sent again; the coin is not flipped anew.", retry: "Send again", consentTitle: "Consent",
   },
   de: {
@@ -35,6 +39,10 @@ const WORDS = {
     withdraw: "Einwilligung widerrufen", withdrawn: "Du hast widerrufen. Von diesem Browser wird nichts mehr gesendet; was gesendet wurde, ist von anderem nicht zu unterscheiden und bleibt gezählt, bis es gelöscht wird.",
     nolink: "Zum Antworten öffne den Link, den du bekommen hast: Er enthält ein Zeichen für eine Antwort.", language: "Sprache", pick: "Bitte wähle eine Antwort.", over: "Dieser Browser hat schon so oft geantwortet, wie die Umfrage erlaubt.",
     unfit: "Diese Umfrage lässt sich nicht im Browser beantworten; nimm das Programm, das dir genannt wurde.",
+    shuffled: "Die Karte dieser Umfrage sagt, dass Antworten an einen Mischer gehen; diese Seite kennt keinen, dem sie deine senden könnte. Darum sendet sie nichts; nimm das Programm, das dir genannt wurde.",
+    uncounted: "Nichts wurde gezählt.", used: "Dieser Link wurde schon benutzt, und jeder Link gilt für eine Antwort. Was du jetzt gesendet hast, zählt nicht und wird nicht aufbewahrt.",
+    usedBefore: "Dieser Link war schon benutzt, als deine Antwort ankam. Ist dein erster Versuch durchgekommen, so zählt er, und zwar einmal; was jetzt gesendet wurde, zählt nicht.",
+    invalid: "Dieser Link gehört nicht zu dieser Umfrage, wie sie jetzt ist: Vielleicht fehlt ein Stück, oder die Umfrage wurde geändert. Was du gesendet hast, zählt nicht. Bitte um einen neuen Link.",
     again: "Es konnte noch nicht zugestellt werden. Dieselben Bytes werden erneut gesendet; die Münze wird nicht neu geworfen.", retry: "Erneut senden", consentTitle: "Einwilligung",
   },
 };
@@ -69,6 +77,7 @@ async function opened(api, name) {
   try {
     const spec = await local.readSpec(bytes);
     const client = new local.Client(storage);
+    if (spec.told.shuffler) return { unread: spec.told, why: "shuffled" }; // its card promises that nobody else is sent a report
     return { spec, client, source, hash, record: await client.record(spec) };
   } catch {
     return { unread: JSON.parse(new TextDecoder().decode(bytes)) };
@@ -84,12 +93,12 @@ function languageOf(told) {
 const spoken = (language) => WORDS[language] ?? WORDS[language.split("-")[0]] ?? WORDS.en;
 const said = (texts, language) => texts[language] ?? texts[language.split("-")[0]] ?? texts.und ?? texts.en ?? Object.values(texts)[0] ?? "";
 
-function Unfit({ unread }) {
+function Unfit({ unread, why = "unfit" }) {
   const language = languageOf(unread);
   return (
     <>
       <Heading>{said(unread.question, language)}</Heading>
-      <Section title={spoken(language).card}><p class="card-text">{said(unread.card, language)}</p><p>{spoken(language).unfit}</p></Section>
+      <Section title={spoken(language).card}><p class="card-text">{said(unread.card, language)}</p><p class="banner">{spoken(language)[why]}</p></Section>
     </>
   );
 }
@@ -158,6 +167,7 @@ function Answering({ spec, client, api, name, token, language, words, record, ac
   const sent = useAction(() => deliver({ api, name, token, spec, client, answers, several: spec.parts.length > 0 }));
   const waiting = sessionStorage.getItem(pending(spec, token));
   const whole = asked.every((one) => answers[one.name] || one.none);
+  if (sent.value?.uncounted) return <Uncounted why={sent.value.uncounted} {...{ words, onWithdraw }} />;
   if (sent.value) return <Delivered {...sent.value} {...{ spec, words, language, asked }} onWithdraw={onWithdraw} />;
   return (
     <Section title={words.answer} id="answer" focused={acted}>
@@ -201,13 +211,25 @@ const pending = (spec, token) => `obverse pending ${spec.id} ${token}`;
 async function deliver({ api, name, token, spec, client, answers, several }) {
   const place = pending(spec, token);
   let report = sessionStorage.getItem(place);
+  const retried = Boolean(report);
   if (!report) {
     report = hexed(await client.report(spec, several ? answers : answers[spec.told.name], { token: unhexed(token) }));
     sessionStorage.setItem(place, report);
   }
-  await api.post(`/surveys/${encodeURIComponent(name)}/reports`, { reports: [{ token, report }] });
+  const { counted, rejected } = await api.post(`/surveys/${encodeURIComponent(name)}/reports`, { reports: [{ token, report }] });
   sessionStorage.removeItem(place);
-  return { report, token };
+  if (counted === 1) return { report, token };
+  return { uncounted: !rejected.spent ? "invalid" : retried ? "usedBefore" : "used" };
+}
+
+/** What was sent did not count: its link was used before, or is none. */
+function Uncounted({ why, words, onWithdraw }) {
+  return (
+    <Section title={words.uncounted} id="sent" focused>
+      <p role="alert">{words[why]}</p>
+      <div class="actions"><button onClick={onWithdraw}>{words.withdraw}</button></div>
+    </Section>
+  );
 }
 
 function Delivered({ report, token, spec, words, language, asked, onWithdraw }) {

@@ -178,6 +178,7 @@ class SurveyTold(BaseModel):
     id: str
     card: dict[str, Any]
     spec: dict[str, Any]
+    warnings: list[dict[str, str]] = Field(description="What the survey's maker should think about.")
 
 
 class Report(Incoming):
@@ -190,10 +191,12 @@ class Reports(Incoming):
 
 
 class Received(BaseModel):
-    """How many were written down; which of them count is not told."""
+    """How many reports came in, how many of them count, and why the others do not."""
 
     version: Literal[1]
     received: int
+    counted: int
+    rejected: dict[str, int] = Field(description="By reason; `spent`: the token was used before.")
 
 
 class Token(BaseModel):

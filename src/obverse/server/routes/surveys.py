@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from starlette.responses import Response
 from obverse.core.errors import Refused
 from obverse.local.accept import Submitted
 from obverse.local.card import card_json
+from obverse.local.cautions import cautions
 from obverse.local.spec import Spec
 from obverse.local.tokens import TOKEN_BYTES
 from obverse.server.callers import GuardedRoute, caller_of
@@ -43,7 +45,8 @@ async def surveys(request: Request, project: str) -> Response:
 async def survey(request: Request, project: str, name: str) -> Response:
     """The transparency card, and the specification that devices work by."""
     spec = await _spec(request, project, name)
-    return json_reply({"version": 1, "id": spec.id, "card": card_json(spec), "spec": spec.as_json()})
+    warned = [one.as_json() for one in cautions(spec)]
+    return json_reply({"version": 1, "id": spec.id, "card": card_json(spec), "spec": spec.as_json(), "warnings": warned})
 
 
 @public.get("/surveys/{name}/spec", responses={200: {"content": {"application/json": {}}}}, response_class=Response)
@@ -71,14 +74,18 @@ async def tokens(request: Request, project: str, name: str, body: desk_shapes.Wa
 
 @public.post("/surveys/{name}/reports", status_code=202, responses={202: {"model": shapes.Received}}, response_class=Response)
 async def reports(request: Request, project: str, name: str, body: shapes.Reports) -> Response:
-    """Randomized reports, each with a token that is spent on it. No address and no time is kept."""
+    """Randomized reports, each with a token that is spent on it. No address and no time is kept.
+
+    The reply tells whose tokens were spent before or are none of this survey: such reports are not counted.
+    """
     trace_of(request).silent = True
     spec = await _spec(request, project, name)
     taken = [_submitted(one, spec) for one in body.reports]
     if spec.survey.shuffler is not None:
         raise Refused("attested_only", "this survey's reports go to its shuffler.", fix="see the card.")
-    await service_of(request).inboxes.put(project, name, taken)
-    return json_reply({"version": 1, "received": len(taken)}, 202)
+    reasons = Counter(reason for reason in await service_of(request).inboxes.put(project, name, taken) if reason)
+    counted = len(taken) - reasons.total()
+    return json_reply({"version": 1, "received": len(taken), "counted": counted, "rejected": dict(reasons)}, 202)
 
 
 @guarded.get("/surveys/{name}/estimate", response_class=Response, responses={200: {"content": {"application/json": {}}}})

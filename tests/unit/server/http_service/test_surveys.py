@@ -58,13 +58,15 @@ def test_the_card_and_the_specification_are_public(service: Running) -> None:
     assert service.get("/v1/hospital/surveys").json()["names"] == ["smokes"]
 
 
-def test_reports_are_counted_once_each_and_the_reply_does_not_tell_which(service: Running) -> None:
+def test_reports_are_counted_once_each_and_the_reply_tells_how_many_were(service: Running) -> None:
     before, _ = counted(service)
     reports = made(service, ["yes"] * 12)
     forged = {**reports[0], "token": "00" * 32}
     first = send(service, [*reports, reports[0], forged])
     again = send(service, reports)
-    assert (first.status_code, first.json(), again.json()["received"]) == (202, {"version": 1, "received": 14}, 12)
+    told = {"version": 1, "received": 14, "counted": 12, "rejected": {"spent": 1, "token": 1}}
+    assert (first.status_code, first.json()) == (202, told)
+    assert again.json() == {"version": 1, "received": 12, "counted": 0, "rejected": {"spent": 12}}
     now, rejected = counted(service)
     assert now - before == 12
     assert (rejected["spent"], rejected["token"]) == (13, 1)
@@ -82,6 +84,18 @@ def test_reports_that_come_together_lie_in_one_file(service: Running) -> None:
     files = [path for path in folder.glob("*.parquet") if path.name not in before]
     assert len(files) < 8
     assert all(path.stat().st_mtime == 0 for path in files), "not even the file system says when"
+
+
+def test_each_sender_learns_of_their_own_reports_alone(service: Running) -> None:
+    """Written together, in one file; one link was used before, and another one is used twice at once."""
+    reports = made(service, ["no"] * 6)
+    assert send(service, reports[:1]).json()["counted"] == 1
+    sent = [*reports, reports[5]]
+    with ThreadPoolExecutor(len(sent)) as pool:
+        replies = [reply.json() for reply in pool.map(lambda one: send(service, [one]), sent)]
+    assert replies[0] == {"version": 1, "received": 1, "counted": 0, "rejected": {"spent": 1}}
+    assert [reply["counted"] for reply in replies[1:5]] == [1, 1, 1, 1]
+    assert sorted(reply["counted"] for reply in replies[5:]) == [0, 1]
 
 
 def test_nothing_of_a_report_is_logged_or_counted_with_a_time(service: Running) -> None:
