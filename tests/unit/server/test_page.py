@@ -438,6 +438,8 @@ def test_what_the_page_cannot_ask_it_does_not_ask(page: Page, name: str, why: st
     """A survey with a shuffler promises that nobody else sees a report beside its token: the page sends nothing."""
     tab = page.tab(f"survey/{name}?token={'ab' * 32}")
     tab.sees(why)
+    of_phones(tab)
+    assert tab.run("document.documentElement.scrollWidth") <= 360, "a key of 64 digits is broken"
     assert not tab.run("document.querySelector('input, .even button')")
     assert [one for one in tab.events("Network.requestWillBeSent") if one["request"]["method"] == "POST"] == []
     quiet(tab)

@@ -96,10 +96,11 @@ const said = (texts, language) => texts[language] ?? texts[language.split("-")[0
 function Unfit({ unread, why = "unfit" }) {
   const language = languageOf(unread);
   return (
-    <>
+    <div class="survey">
       <Heading>{said(unread.question, language)}</Heading>
-      <Section title={spoken(language).card}><p class="card-text">{said(unread.card, language)}</p><p class="banner">{spoken(language)[why]}</p></Section>
-    </>
+      <p class="banner">{spoken(language)[why]}</p>
+      <Section title={spoken(language).card}><p class="card-text">{said(unread.card, language)}</p></Section>
+    </div>
   );
 }
 
