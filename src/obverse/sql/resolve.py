@@ -117,8 +117,6 @@ class _Private:
             raise refuse("no_aggregate", tree)
         if not self.aggregates and any(key.domain is None for key in self.keys):
             raise refuse("distinct", tree.args["distinct"])
-        if not self.aggregates:
-            self.check_declared()
         if self.aggregates and not any(self.reads_aggregate(o.expr) for o in outputs):
             raise refuse("no_aggregate", tree)
         having = self.condition(tree.args["having"]) if tree.args.get("having") else None
@@ -130,6 +128,8 @@ class _Private:
             self.sets, bool(tree.args.get("distinct")),
         )  # fmt: skip
         check_public(asked.relation, self.catalog, tree)
+        if asked.listing:
+            self.check_declared()
         return pruned(asked if self.gathered is None else self.gathered.question(asked))
 
     def check_declared(self) -> None:

@@ -584,6 +584,7 @@ def test_the_rights_desk_acts_for_a_person(page: Page) -> None:
     tab.click("I have made sure", "label")
     tab.click("Do it, and write it down")
     tab.sees("in force")
+    tab.sees("1 of people")
     tab.sees("What was published before stays published")
     assert "17" not in listed(tab, "tbody td", "one.innerText"), "the ledger holds a keyed hash, never the person"
     tab.fill("What is to be done", "export")

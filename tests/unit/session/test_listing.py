@@ -65,6 +65,14 @@ def test_a_list_of_declared_values_claims_no_more_than_that(sql: str, session: o
     assert session.ledger.spent().amount == 0
 
 
+@pytest.mark.parametrize("clause", ["HAVING COUNT(*) > 5", "ORDER BY COUNT(*)"])
+def test_a_list_by_noisy_counts_is_priced(clause: str, session: obverse.Session) -> None:
+    """HAVING and ORDER BY with an aggregate read rows with noise, so WHERE is answered too."""
+    answer = session.ask(f"SELECT DISTINCT sex FROM people WHERE age > 10 GROUP BY sex {clause}")
+    assert answer.price.epsilon == "0.1"
+    assert answer.claim not in (DECLARED, PUBLIC)
+
+
 def test_public_rows_are_still_exact(session: obverse.Session) -> None:
     """They are read: what is not there is not listed."""
     answer = session.ask("SELECT DISTINCT room FROM rooms WHERE room = 'nowhere'")

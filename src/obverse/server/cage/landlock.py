@@ -35,7 +35,8 @@ SYSTEM = (
 )  # fmt: skip
 NETWORK = (
     "/etc/hosts", "/etc/host.conf", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services",
-    "/etc/protocols", "/etc/passwd", "/etc/group", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/pki/tls/certs",
+    "/etc/protocols", "/etc/passwd", "/etc/group", "/etc/ssl/certs", "/etc/ssl/cert.pem",
+    "/etc/ssl/ca-bundle.pem", "/etc/ssl/openssl.cnf", "/etc/pki/tls/certs",
     "/etc/pki/ca-trust", "/etc/crypto-policies", "/etc/ca-certificates", "/etc/krb5.conf", "/etc/postgresql-common",
     "/run/systemd/resolve",
 )  # fmt: skip
