@@ -40,6 +40,7 @@ QUESTIONS = {  # one that triggers each row
     "set_operation": "SELECT COUNT(*) FROM people UNION SELECT COUNT(*) FROM people",
     "window": "SELECT SUM(age) OVER () FROM people",
     "distinct": "SELECT DISTINCT name FROM people",
+    "distinct_of_rows": "SELECT DISTINCT sex FROM people WHERE age > 119",
     "distinct_aggregate": "SELECT SUM(DISTINCT age) FROM people",
     "sample": "SELECT COUNT(*) FROM people TABLESAMPLE 10%",
     "clause": "SELECT COUNT(*) INTO copy FROM people",
