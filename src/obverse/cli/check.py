@@ -18,7 +18,7 @@ COLOURS = {"ok": "green", "warn": "yellow", "open": "magenta", "error": "red"}
 
 
 @click.command(cls=Verb)
-@click.option("--sniff", is_flag=True, help="Read the values of CSV files too: are they written as their types are read?")
+@click.option("--sniff", is_flag=True, help="Read values too: types in CSV files, rows of a unit, shared keys, spellings.")
 @click.option("--upgrade", is_flag=True, help="Write the newest version into obverse.toml; defaults that changed then hold.")
 @click.option("--keep-defaults", is_flag=True, help="With --upgrade: write the old defaults wherever the file relies on them.")
 @with_json

@@ -33,6 +33,7 @@ from obverse.session.asker import today
 from obverse.session.claims import belief_words, budget_words
 from obverse.session.curator import ledger_known
 from obverse.session.opening import Project, claimed, is_fit, leaking, load_project, public_private, unfit
+from obverse.session.probes import contradicted
 from obverse.session.views import table_views
 
 NO_LEDGER = "none yet; the first question makes it, and fixes unit, neighbours and accounting"
@@ -77,6 +78,7 @@ def check(project: Path, *, sniff: bool = False) -> tuple[Finding, ...]:
     found += [Finding("warn", "engine", f"its role {power}; {ENOUGH}") for power in loaded.engine.powers()]
     found += [finding for table in catalog.held for finding in collated(table, loaded)]
     about = advised(loaded)
+    found += probed(loaded) if sniff and not unread_whole else []
     loaded.engine.close()
     found += _leaking(catalog)
     found += [_table(table, limits.limits) for table, limits in zip(catalog.tables.values(), table_views(catalog))]
@@ -181,6 +183,22 @@ def _survey(catalog: Catalog, survey: Survey, place: Place) -> Iterator[Finding]
     if old is not None:  # people were asked before this was refused
         yield Finding("warn", about, f"{old.message} {old.why}")
     yield from (Finding("warn", about, caution.words()) for caution in cautions(spec))
+
+
+def probed(project: Project) -> list[Finding]:
+    """What rows contradict of what plans believe of their sources. That it was looked at is on the record, where there is one;
+    what was found is on the curator's terminal alone."""
+    catalog = project.catalog
+    if catalog.unit is None:
+        return []
+    try:
+        with known_ledger(catalog) as known:
+            if known is not None:
+                for table in (one for one in catalog.tables.values() if not one.public):
+                    known[1].ledger.record_custody(table.name, (), "probes of its source", "obverse check --sniff")
+    except ObverseError:
+        return []  # what is wrong with the ledger is said with it
+    return [Finding("warn", probe.about, probe.told) for probe in contradicted(catalog, project.engine)]
 
 
 def collated(table: Table, project: Project) -> Iterator[Finding]:

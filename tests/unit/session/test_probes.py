@@ -1,0 +1,66 @@
+"""Probes of rows: only on the curator's word, only for the curator, on the record without an outcome."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import obverse
+from obverse.ledger.transfer import exported
+from obverse.session.checking import check
+from obverse.session.probes import MERGED, OUTSIDE, SHARED, SPELLED
+
+TOML = """
+[project]
+name = "probed"
+[budget]
+epsilon = 10
+[tables.people]
+source = "d.duckdb:people"
+unit = "person"
+[tables.people.columns]
+town = { type = "text" }
+[tables.visits]
+source = "d.duckdb:visits"
+unit = "person -> people.person"
+limits = { rows = 3 }
+[tables.items]
+source = "d.duckdb:items"
+unit = "visit -> visits.visit -> people.person"
+limits = { rows = 3 }
+"""
+
+
+def project(folder: Path, *, odd: bool) -> Path:
+    (folder / "obverse.toml").write_text(TOML)
+    with duckdb.connect(str(folder / "d.duckdb")) as connection:
+        connection.execute("CREATE TABLE people AS SELECT range AS person, 'T' || range % 3 AS town FROM range(20)")
+        connection.execute("ALTER TABLE people ALTER town TYPE VARCHAR COLLATE NOCASE")
+        connection.execute("CREATE TABLE visits AS SELECT range % 20 AS person, range AS visit FROM range(60)")
+        connection.execute("CREATE TABLE items AS SELECT range % 60 AS visit FROM range(90)")
+        if odd:
+            connection.execute("INSERT INTO people VALUES (3, 't1')")
+            connection.execute("INSERT INTO visits VALUES (4, 5)")
+    return folder
+
+
+@pytest.mark.parametrize("odd", [False, True])
+def test_what_rows_contradict_is_said_on_the_curators_word_alone(tmp_path: Path, odd: bool) -> None:
+    folder = project(tmp_path, odd=odd)
+    with obverse.open(folder) as session:
+        session.ask("SELECT COUNT(*) FROM people", epsilon=1)
+        before = list(session.ledger.entries())
+    told = {MERGED, SHARED, SPELLED, OUTSIDE}
+    assert not [finding for finding in check(folder) if finding.message in told]
+    found = {(finding.about, finding.message) for finding in check(folder, sniff=True) if finding.message in told}
+    expected = {("people", MERGED), ("visits.visit", SHARED), ("people.town", SPELLED)}
+    assert found == (expected if odd else set())
+    with obverse.open(folder) as session:
+        added = list(session.ledger.entries())[len(before) :]
+        said = "".join(line for _, line in exported(session.ledger, lambda number: ""))  # type: ignore[arg-type]
+        assert session.ask("SELECT COUNT(*) FROM people", epsilon=1).claim.assumes == ()
+    assert [entry.kind for entry in added] == ["custody"] * 3
+    assert "probes of its source" in said
+    assert not any(words in said for words in told)
