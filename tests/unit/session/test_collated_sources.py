@@ -12,7 +12,9 @@ import obverse
 from obverse.core.bounds import Categories
 from obverse.engines.duckdb import DuckDBEngine
 from obverse.session import access, custody, limits
+from obverse.session.marks import former_names
 from obverse.session.networks import edges_sql, listed
+from obverse.session.planning import Wish
 
 TOML = """\
 [project]
@@ -122,3 +124,22 @@ def test_a_network_has_the_edges_that_are_written(folder: Path, sent: list[str])
         assert sorted(zip(found["u"].tolist(), found["v"].tolist())) == [(0, 3), (2, 3)]  # Ann, BOB, ann, bob
     assert sent
     assert not [text for text in sent if TEXT.search(text)]
+
+
+def test_an_answer_of_an_earlier_version_is_not_given_where_equality_was_another(folder: Path) -> None:
+    """Versions up to 0.1 compared by the collation, and called a question by a name that says nothing of it."""
+    import duckdb
+
+    def former(project: Path) -> Any:
+        with obverse.open(project) as session:
+            planned = session.prepare("SELECT COUNT(*) FROM visits WHERE name = 'alice'", Wish(1)).planned
+            assert planned is not None
+            return former_names((planned,), session.catalog, "v1")
+
+    (folder / "obverse.toml").write_text(TOML.replace('"auto"', "{ rows = 3 }"))
+    assert former(folder) is None
+    for name in ("data", "public"):
+        (folder / f"{name}.duckdb").unlink()
+        with duckdb.connect(str(folder / f"{name}.duckdb")) as connection:
+            connection.execute((MADE if name == "data" else PUBLIC).replace(" COLLATE NOCASE", ""))
+    assert former(folder) is not None
