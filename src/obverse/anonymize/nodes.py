@@ -67,7 +67,7 @@ class Judge:
         self._widest = sorted(range(len(hierarchies)), key=lambda j: -len(hierarchies[j].levels[0].labels))[:WIDEST]
         lowest = grouped(columns, [*self._sizes(bottom), *beside], weights)
         lowest = settled(lowest, len(bottom), least=0.0) if self._personal else lowest
-        spread = self._personal and bool(lowest.columns[len(bottom)].any())
+        spread = self._personal and bool(lowest.column(len(bottom)).any())
         self._absorbing = absorbing(models, table, spread=spread)
         self.monotone = (limit == 0 and not spread) or len(self._absorbing) == len(models)
         self._seen = {bottom}
@@ -160,8 +160,9 @@ class Judge:
         starts = rows.starts(quasi)
         index = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(rows))))
         known, number, *population = rows.weights
-        entries = Entries(index, rows.columns[quasi], rows.sizes[quasi], number, known, *population)
-        values = list(zip(rows.columns[quasi + 1 :], self._sensitive))
+        others = population[0] if population else None
+        entries = Entries(index, rows.column(quasi), rows.sizes[quasi], number, known, others, ordered=True)
+        values = [(rows.column(quasi + 1 + j), size) for j, size in enumerate(self._sensitive)]
         return classes_of_people(entries, len(starts), values), entries
 
     def _cost_by_columns(self, rows: Grouped, node: Node) -> NDArray[np.float64]:

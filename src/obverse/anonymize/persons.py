@@ -10,7 +10,7 @@ shared evenly by their values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +31,10 @@ SETTLED = 0.05  # share of people who came to be in one entry, from which on it 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """The class of each entry, whose it is (`size` bounds the codes), and its people and rows; as `table.Persons` has them."""
+    """The class of each entry, whose it is (`size` bounds the codes), and its people and rows; as `table.Persons` has them.
+
+    `ordered` says that they are in the order of classes and codes.
+    """
 
     index: NDArray[np.int64]
     codes: Codes
@@ -39,16 +42,26 @@ class Entries:
     number: Counts
     rows: Counts
     population: Counts | None = None
+    ordered: bool = False
 
     def people(self, classes: int) -> Counts:
         """How many different people each class has."""
-        return _different(self.index, self.codes, self.number, (classes, self.size))
+        return self._different(self.number, classes)
 
     def others(self, classes: int) -> Counts | None:
         """How many different people of the population each class has."""
         if self.population is None:
             return None
-        return _different(self.index, self.codes, self.population, (classes, self.size))
+        return self._different(self.population, classes)
+
+    def _different(self, number: Counts, classes: int) -> Counts:
+        if self.ordered:
+            index, first = self.index, (self.codes == 0) | _changed(self.codes) | _changed(self.index)
+            once = np.where(first, _once(self.codes, number), 0)
+        else:
+            found = grouped((_short(self.index), self.codes), (max(classes, 1), self.size), (number,))
+            index, once = found.columns[0].astype(np.int64), _once(found.columns[1], found.weights[0])
+        return np.bincount(index, weights=once, minlength=classes).astype(np.int64)
 
     def among(self, some: NDArray[np.bool_]) -> int:
         """How many different people are in some of the classes."""
@@ -107,20 +120,14 @@ def settled(rows: Grouped, place: int, least: float = SETTLED) -> Grouped:
 
     Weights are rows, people, and the population's where there is one.
     """
-    codes = rows.columns[place]
-    weights = (rows.weights[0], *(_once(codes, weight) for weight in rows.weights[1:]))
+    codes = rows.column(place)
+    found = replace(rows, weights=(rows.weights[0], *(_once(codes, weight) for weight in rows.weights[1:])))
     times = np.bincount(codes, minlength=rows.sizes[place])
     alone = times == 1
     alone[0] = False
-    there = int((times[1:] > 0).sum())
-    if alone.sum() <= least * there:
-        return Grouped(rows.keys, rows.sizes, weights, rows.given)
-    stay = (times > 0) & ~alone
-    stay[0] = False
-    fresh = np.where(stay, np.cumsum(stay), 0).astype(np.int32)
-    columns = [fresh[column] if j == place else column for j, column in enumerate(rows.columns)]
-    sizes = [int(stay.sum()) + 1 if j == place else size for j, size in enumerate(rows.sizes)]
-    return grouped(columns, sizes, weights)
+    if alone.sum() <= least * (times[1:] > 0).sum():
+        return found
+    return found.recoded(place, np.where(alone[codes], 0, codes))
 
 
 def fewest(counts: Counts, classes: NDArray[np.int64], sizes: Counts) -> Counts:
@@ -156,12 +163,6 @@ def _pairs(found: Held, sizes: Counts, size: int) -> Pairs:
         return Pairs(classes, values, counts, firsts, classes[firsts])
     shares = np.add.reduceat(number / several, starts)
     return Pairs(classes, values, counts, firsts, classes[firsts], fewest(counts, classes, sizes), shares)
-
-
-def _different(index: NDArray[np.int64], codes: Codes, number: Counts, sizes: tuple[int, int]) -> Counts:
-    found = grouped((_short(index), codes), (max(sizes[0], 1), sizes[1]), (number,))
-    once = _once(found.columns[1], found.weights[0])
-    return np.bincount(found.columns[0], weights=once, minlength=sizes[0]).astype(np.int64)
 
 
 def _once(codes: Codes, number: Counts) -> Counts:
