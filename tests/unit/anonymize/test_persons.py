@@ -224,6 +224,22 @@ def test_the_search_finds_the_best_of_all_tables_that_could_be_written(
 
 
 @settings(max_examples=60, deadline=None)
+@given(rows=TABLES, demand=st.sampled_from(DEMANDS), share=st.sampled_from([0.0, 0.2]))
+def test_what_is_concluded_from_a_node_to_those_below_is_true(
+    rows: list[Row], demand: dict[str, tuple[str, ...]], share: float
+) -> None:
+    people, _ = of_people(rows)
+    hierarchies, models = hierarchies_of(people), models_of(replace(BASE, **demand), people)  # type: ignore[arg-type]
+    judge = Judge(people, hierarchies, models, int(share * people.people), False)
+    judged = {node: judge.judge(node) for node in itertools.product(*(range(h.height) for h in hierarchies))}
+    for (node, one), (low, below) in itertools.product(judged.items(), repeat=2):
+        if all(a <= b for a, b in zip(low, node)):
+            assert not (one.hopeless and below.holds)
+            assert below.loss.base <= one.loss.base
+            assert below.loss.fee >= one.loss.fee
+
+
+@settings(max_examples=60, deadline=None)
 @given(rows=TABLES, demand=st.sampled_from(DEMANDS))
 def test_a_node_is_judged_the_same_from_any_collapsed_table_below(rows: list[Row], demand: dict[str, tuple[str, ...]]) -> None:
     people, _ = of_people(rows)
@@ -359,5 +375,10 @@ def test_merging_can_make_homogeneous_what_was_not_and_the_search_knows() -> Non
     assert measured(outcome.recoded)["classes"] == 2
     assert measured(outcome.recoded)["sensitive"]["disease"]["distinct_l"] == 2
     models = models_of(wish, people)
-    top = at_node(people, hierarchies_of(people), tuple(h.height - 1 for h in hierarchies_of(people)), models)
-    assert not top.kept.any()
+    hierarchies = hierarchies_of(people)
+    top = tuple(h.height - 1 for h in hierarchies)
+    assert not at_node(people, hierarchies, top, models).kept.any()
+    judge = Judge(people, hierarchies, models, 0, False)
+    assert judge.judge((0, 0)).holds
+    assert not judge.judge(top).holds
+    assert not judge.judge(top).hopeless  # it says nothing of what is below
