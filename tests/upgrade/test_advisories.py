@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from obverse.cli.main import cli
-from tests.upgrade.test_stored_answers import unpacked
+from tests.upgrade.test_stored_answers import run, unpacked
+from tests.upgrade.worlds import CHANGED
 
 
 def advised(*args: str) -> dict[str, str]:
@@ -17,14 +18,36 @@ def advised(*args: str) -> dict[str, str]:
     return {one["about"]: one["message"] for one in found if one["about"].startswith("OBV-")}
 
 
-def test_charges_over_a_collated_column_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_charges_over_a_collated_column_are_listed_and_asked_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unpacked("v0.1", "collated", tmp_path, monkeypatch)
-    assert "2 charges of an earlier version read people (records 3, 5); 2 of their answers" in advised()["OBV-2026-01"]
+    assert "charged 2 times over people (records 3, 5) and stored 2 of" in advised()["OBV-2026-01"]
+    for args in CHANGED["collated"].commands:
+        assert not run(*args)["price"]["stored"]  # it means another thing now
+        assert run(*args)["price"]["stored"]
+    assert "2 times" in advised()["OBV-2026-01"]  # those of this version are not among them
+
+
+def test_a_view_that_was_asked_is_refused_free_and_its_charges_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unpacked("v0.1", "view", tmp_path, monkeypatch)
+    (args,) = CHANGED["view"].commands
+    refused = CliRunner().invoke(cli, [*args, "--json"])
+    assert refused.exit_code == 3
+    assert json.loads(refused.output)["error"]["code"] == "not_rowwise"
+    assert not json.loads(refused.output)["charged"]
+    assert "charged 1 times over paid" in advised()["OBV-2026-03"]
+    text = Path("obverse.toml").read_text(encoding="utf-8").replace('unit = "person_id"', 'unit = "person_id"\nrowwise = true')
+    Path("obverse.toml").write_text(text, encoding="utf-8")
+    again = run(*args)
+    assert not again["price"]["stored"]  # its claim names an assumption that the earlier one did not
+    assert any("rowwise = true" in one for one in again["claim"]["assumes"])
+    assert "1 times" in advised()["OBV-2026-03"]
 
 
 def test_charges_over_growing_data_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unpacked("v0.1", "first", tmp_path, monkeypatch)
-    assert "2 charges of an earlier version read events" in advised()["OBV-2026-02"]
+    assert "charged 2 times over events" in advised()["OBV-2026-02"]
 
 
 @pytest.mark.parametrize("name", ["pure", "each", "network"])

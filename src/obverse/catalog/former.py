@@ -31,7 +31,7 @@ def former_fingerprint(catalog: Catalog) -> str | None:
 
 def _known(table: Table) -> bool:
     """Whether an earlier version would have understood the declaration, and meant the same by it."""
-    return not table.rowwise
+    return not (table.rowwise or table.source.collated)
 
 
 def _tuple(parts: Iterable[str]) -> str:

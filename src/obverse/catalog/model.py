@@ -48,6 +48,7 @@ class Source:
     mark: str = field(default="", repr=False)  # what changes with its rows; for the curator alone
     among: tuple[str, ...] = field(default=(), repr=False)  # the places of tables on a server that its rows lie in besides
     base: str = field(default="", repr=False, compare=False)  # of a view that was proved row-wise: the table whose rows it has
+    collated: bool = field(default=False, repr=False, compare=False)  # texts of it were compared by a collation up to 0.1
     key: str = field(default="", repr=False, compare=False)  # of such a view: the table's own name of the unit's column
 
 

@@ -31,8 +31,8 @@ class Touched:
         shown = ", ".join(map(str, self.charges[:SHOWN_MAX]))
         more = f" and {len(self.charges) - SHOWN_MAX} more" if len(self.charges) > SHOWN_MAX else ""
         return (
-            f"{len(self.charges)} charges of an earlier version read {', '.join(self.tables)} (records {shown}{more}); "
-            f"{self.answers} of their answers are stored. Their claims may not hold. "
+            f"earlier versions charged {len(self.charges)} times over {', '.join(self.tables)} (records {shown}{more}) "
+            f"and stored {self.answers} of the answers. Their claims may not hold. "
             "SECURITY.md says what could be learned, and what to do"
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,9 +11,10 @@ from obverse.catalog.locate import Place
 from obverse.catalog.model import Catalog, Table
 from obverse.core.engine import Engine, Schema
 from obverse.core.errors import CatalogError
-from obverse.core.relation import FOREIGN, MATERIALIZED, STORED, TEMPORARY, VIEW, Relation, source_changed
+from obverse.core.relation import FOREIGN, MATERIALIZED, STORED, TEMPORARY, VIEW, Relation, every, source_changed
 from obverse.sql.rowwise import NotRowwise, own_row, rowwise
 
+COLLATED = re.compile(r"\bCOLLATE\b", re.IGNORECASE)
 WORDS = {FOREIGN: "it is a foreign table", TEMPORARY: "it is a temporary relation, which each connection may have its own of"}
 
 
@@ -93,8 +95,13 @@ def unit_keys(table: Table, catalog: Catalog) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def with_base(table: Table, found: SourceAssumptions) -> Table:
-    """The table, its source known by the stored table whose rows a proved view has."""
+def with_facts(table: Table, found: SourceAssumptions, dialect: str) -> Table:
+    """The table, its source known by the stored table whose rows a proved view has, and by whether it is collated."""
+    collated = dialect == "duckdb" and any(COLLATED.search(one.definition) for one in every(found.relation))
+    return _with_base(replace(table, source=replace(table.source, collated=collated)), found)
+
+
+def _with_base(table: Table, found: SourceAssumptions) -> Table:
     if found.rows != "proved" or found.base is None or table.unit is None:
         return table
     key = "" if table.unit.column is None else _same(table.unit.column, found.columns or {}) or ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from obverse.accounting import budget as budgets
 from obverse.catalog.assumptions import SourceAssumptions
 from obverse.catalog.draft import questions
-from obverse.catalog.load import FILE_NAME, locator, problems
+from obverse.catalog.load import FILE_NAME, load, locator, problems
 from obverse.catalog.locate import Place
 from obverse.catalog.model import Budget, Catalog, Network, Survey, Table
 from obverse.catalog.tables import unit_text
@@ -69,7 +69,7 @@ def check(project: Path, *, sniff: bool = False) -> tuple[Finding, ...]:
     try:
         loaded = load_project(project)
     except ObverseError as error:
-        return (_error(error), *left_open(project))
+        return (_error(error), *_refused_view(project, error), *left_open(project))
     catalog = loaded.catalog
     found = [Finding("ok", FILE_NAME, "every key is known, and the sources have the declared columns")]
     found += _kept_defaults(project)
@@ -248,8 +248,25 @@ def advised(project: Project) -> dict[str, frozenset[str]]:
     """For each advisory, the private tables that it is about."""
     private = [table for table in project.catalog.held if not table.public]
     growing = (table.name for table in private if table.partition is not None and table.partition.counts == "first")
+    declared = (name for name, source in project.sources.items() if source.rows == "declared")
     by_collation = (table.name for table in private if any(True for _ in collated(table, project)))
-    return {advisories.COLLATION: frozenset(by_collation), advisories.GROWING: frozenset(growing)}
+    return {
+        advisories.COLLATION: frozenset(by_collation),
+        advisories.GROWING: frozenset(growing),
+        advisories.VIEWS: frozenset(declared),
+    }
+
+
+def _refused_view(project: Path, error: ObverseError) -> Iterator[Finding]:
+    """Past charges over the view that is refused now."""
+    if error.code != "not_rowwise":
+        return
+    catalog, place = load(project), locator(project)
+    tables = frozenset(name for name in catalog.tables if place(("tables", name, "source")) == error.place)
+    with suppress(ObverseError), known_ledger(catalog) as known:
+        if known is not None:
+            found = advisories.touched(known[1], {advisories.VIEWS: tables})
+            yield from (Finding("warn", one.advisory, one.words) for one in found)
 
 
 def _ledger(catalog: Catalog, about: Mapping[str, frozenset[str]]) -> Iterator[Finding]:

@@ -13,7 +13,6 @@ from obverse.core.ledger import Fingerprint, Former
 from obverse.session.planned_graph import PlannedGraph
 from obverse.session.planning import Planned
 
-COLLATED = "VARCHAR COLLATE "  # how a type that DuckDB compares by a collation begins
 Plans = Sequence[Planned | PlannedGraph]
 
 
@@ -61,10 +60,7 @@ def former_fingerprint(
 
 
 def former_names(planned: Plans, catalog: Catalog, version: str, batch: str = "", after: Plans = ()) -> Former | None:
-    """The former fingerprints of a debit, with and without the data's version; none over collated columns of DuckDB, by whose
-    collation versions up to 0.1 compared: their stored answers mean something else."""
-    if any(column.stored.startswith(COLLATED) for table in catalog.tables.values() for column in table.columns.values()):
-        return None
+    """The former fingerprints of a debit, with and without the data's version."""
     plan = former_fingerprint(planned, catalog, version, batch, after)
     question = former_fingerprint(planned, catalog, "", batch, after)
     return None if plan is None or question is None else Former(plan, question)

@@ -31,8 +31,7 @@ from obverse.ledger.sources import FileSource, NamedSource, ObjectSource, Server
 from obverse.plan.dialects import DIALECTS
 from obverse.plan.partitions import partitioned
 from obverse.plan.print import enforced
-from obverse.session.assumptions import established, with_base
-from obverse.session.marks import COLLATED
+from obverse.session.assumptions import established, with_facts
 from obverse.session.networks import handed_over, with_networks
 from obverse.session.public_facts import with_public_facts
 
@@ -58,29 +57,16 @@ def load_project(
         schemas = {name: engine.schema(name) for name in catalog.tables}
         sources = established(catalog, engine, schemas, locator(path))
         values = {place: public_values(engine, catalog, *place) for place in needed_values(catalog)}
-        whole = complete(with_places(with_bases(catalog, sources), engine), schemas, values, locator(path))
-        whole = with_collations(whole, engine)
+        whole = complete(with_places(with_facts_of(catalog, sources, engine.dialect), engine), schemas, values, locator(path))
         return Project(with_networks(with_public_facts(whole, engine), engine, locator(path)), engine, sources)
     except BaseException:
         engine.close()
         raise
 
 
-def with_bases(catalog: Catalog, sources: Mapping[str, SourceAssumptions]) -> Catalog:
-    """The catalog with the stored tables whose rows its proved views have."""
-    return replace(catalog, tables={name: with_base(table, sources[name]) for name, table in catalog.tables.items()})
-
-
-def with_collations(catalog: Catalog, engine: Engine) -> Catalog:
-    """The catalog with the collations of a DuckDB file in its columns' types, by which answers of versions up to 0.1 that
-    compared by them are told apart."""
-    tables = dict(catalog.tables)
-    for name, table in tables.items():
-        found = {c.lower(): by for c, by in engine.collations(name).items()} if table.source.kind == "duckdb" else {}
-        typed = {c: f"{COLLATED}{found[c.lower()]}" for c in table.columns if c.lower() in found}
-        columns = {c: replace(one, stored=typed.get(c, one.stored)) for c, one in table.columns.items()}
-        tables[name] = replace(table, columns=columns)
-    return replace(catalog, tables=tables)
+def with_facts_of(catalog: Catalog, sources: Mapping[str, SourceAssumptions], dialect: str) -> Catalog:
+    """The catalog with what was found of its sources."""
+    return replace(catalog, tables={name: with_facts(table, sources[name], dialect) for name, table in catalog.tables.items()})
 
 
 def with_places(catalog: Catalog, engine: Engine) -> Catalog:
