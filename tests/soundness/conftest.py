@@ -101,6 +101,7 @@ class World:
     parallel: int = 0
     texts: str = ""  # the engine's type of texts, where it is to be another one
     physical: ClassVar[dict[str, str]] = PHYSICAL
+    columns: ClassVar[str] = COLUMNS
     catalog: Catalog = field(init=False)
     stand: Stand = field(init=False)
     schemas: dict[str, dict[str, str]] = field(init=False)
@@ -110,7 +111,7 @@ class World:
         physical = dict.fromkeys(self.physical, "VARCHAR") if self.text else self.physical
         self.schemas = {"t": ({own: key} if own else {}) | physical}
         size = "size = 40" if self.neighbours == "replace" and self.name != "path" else ""
-        toml = HEAD.format(neighbours=self.neighbours) + TABLE.format(unit=UNITS[self.name], size=size) + COLUMNS
+        toml = HEAD.format(neighbours=self.neighbours) + TABLE.format(unit=UNITS[self.name], size=size) + self.columns
         toml += f'{own} = {{ type = "integer" }}\n' if own else ""
         if self.name == "path":
             toml += AROUND

@@ -6,18 +6,29 @@ import datetime as dt
 import math
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from obverse.catalog.locate import Document, KeyParts
-from obverse.catalog.model import Column
+from obverse.catalog.model import OTHER, Column
 from obverse.core.bounds import UNBOUNDED, Bounds, Categories, Interval
 from obverse.core.errors import CatalogError, Refused
 from obverse.core.numbers import exact
 from obverse.core.types import INT64_MAX, INT64_MIN, Type, Value, days, micros
 
 DOUBLE_MAX = Fraction(10) ** 300
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """Defaults of a column that lists its values: whether it may be NULL, and whether undeclared texts are a category."""
+
+    nullable: bool = False
+    other: bool = False
+
+
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?")
 _HALF = re.compile("[\0\ud800-\udfff]")  # a zero byte, and halves of characters, which have no bytes
@@ -30,9 +41,11 @@ _EXAMPLES = {
 }
 
 
-def column(name: str, raw: dict[str, Any], path: KeyParts, document: Document) -> Column:
+def column(name: str, raw: dict[str, Any], path: KeyParts, document: Document, residual: Residual) -> Column:
     """The column as declared; its keys and their kinds were checked before."""
     kind = Type(raw["type"])
+    listed = "values" in raw
+    other = raw.get("other", residual.other and listed and kind is Type.TEXT)
     if "bounds" in raw and "values" in raw:
         fix = "Keep one of the two."
         raise document.error("conflict", (*path, "values"), f"{name!r} has both bounds and values", fix=fix)
@@ -44,15 +57,36 @@ def column(name: str, raw: dict[str, Any], path: KeyParts, document: Document) -
         values_from = _reference(raw["values"], (*path, "values"), document)
     elif "values" in raw:
         bounds = _listed(kind, raw["values"], (*path, "values"), document)
+    if other:
+        _check_other(kind, listed, (*path, "other"), document)
+        bounds = with_other(bounds)
     return Column(
         name=name,
         type=kind,
-        nullable=raw.get("nullable", "values" not in raw),
+        nullable=raw.get("nullable", residual.nullable or not listed),
         bounds=bounds,
         grid=_grid(kind, raw["grid"], bounds, (*path, "grid"), document) if "grid" in raw else None,
         values_from=values_from,
         hidden=raw.get("hidden", False),
+        other=other,
     )
+
+
+def with_other(bounds: Bounds) -> Bounds:
+    """The listed values and the category of all others; no list stays none."""
+    if not isinstance(bounds, Categories) or OTHER in bounds.values:
+        return bounds
+    return Categories((*bounds.values, OTHER))
+
+
+def _check_other(kind: Type, listed: bool, path: KeyParts, document: Document) -> None:
+    if not listed:
+        message = "this column lists no values, so no value of it is undeclared"
+        raise document.error("conflict", path, message, fix="Remove 'other', or add values = [...].")
+    if kind is not Type.TEXT:
+        message = f"a column of type {kind.value} cannot hold the text {OTHER}"
+        why = "Its undeclared values are read as NULL."
+        raise document.error("conflict", path, message, why=why, fix="Remove 'other' and keep nullable = true.")
 
 
 def categories(kind: Type, values: Iterable[object]) -> Categories | None:

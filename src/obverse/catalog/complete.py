@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from obverse.catalog.check import names_twice, unit_type_error
-from obverse.catalog.columns import categories
+from obverse.catalog.columns import categories, with_other
 from obverse.catalog.load import FILE_NAME
 from obverse.catalog.locate import KeyParts, Place, dotted
 from obverse.catalog.model import Catalog, Column, Table
@@ -128,4 +128,4 @@ def _listed(table: str, column: Column, values: Listed, place: Place) -> Column:
         fix = f"Declare the same type for {source} and {table}.{column.name}, and list at least one value."
         where = place(("tables", table, "columns", column.name, "values"))
         raise CatalogError("bad_values", message, fix=fix, place=where)
-    return replace(column, bounds=bounds)
+    return replace(column, bounds=with_other(bounds) if column.other else bounds)

@@ -21,6 +21,7 @@ HEAD = """\
 # A comment that begins with "?" is a question for you; `obverse check` tells what is still open.
 [project]
 name = {name}
+version = 2
 
 [engine]
 kind = "duckdb"

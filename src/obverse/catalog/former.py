@@ -31,7 +31,8 @@ def former_fingerprint(catalog: Catalog) -> str | None:
 
 def _known(table: Table) -> bool:
     """Whether an earlier version would have understood the declaration, and meant the same by it."""
-    return not (table.rowwise or table.source.collated)
+    residual = any(column.other for column in table.columns.values())
+    return not (table.rowwise or table.source.collated or residual)
 
 
 def _tuple(parts: Iterable[str]) -> str:

@@ -51,6 +51,7 @@ def column_json(column: Column) -> Json:
         values_from=None if column.values_from is None else list(column.values_from),
         hidden=column.hidden,
         copies=column.copies,
+        other=column.other,
     )
 
 

@@ -169,10 +169,15 @@ LIMITS = Section(
 COLUMN = Section(
     (
         Key("type", Text(TYPES), "The column's type; other values are read as NULL.", required=True),
-        Key("nullable", Flag(), "Whether NULL may occur; true, but false when values are given, unless told."),
+        Key("nullable", Flag(), "Whether NULL may occur; default: true, but false in version 1 where values are given."),
         Key("bounds", Pair(), "Smallest and largest value; others are clamped. Choose without looking at the data."),
         Key("grid", POSITIVE, "The resolution of sums, such as 0.01 for cents; it divides both bounds."),
         Key("values", Listing(), "All values that may occur, or table.column of the public table that lists them."),
+        Key(
+            "other",
+            Flag(),
+            "Whether undeclared texts form the category (other); default: in version 2, where values are given.",
+        ),
         Key("hidden", Flag(), "true: no question may use the column."),
     )
 )

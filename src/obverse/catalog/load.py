@@ -102,7 +102,8 @@ def _decimal(text: str) -> Decimal:
 def _catalog(raw: dict[str, Any], root: Path, document: Document) -> Catalog:
     project, privacy = raw["project"], raw.get("privacy", {})
     engine = _engine(raw.get("engine", {}), document)
-    tables = {name: table(name, one, root, document, engine["kind"]) for name, one in raw.get("tables", {}).items()}
+    version = project.get("version", 1)
+    tables = {name: table(name, one, root, document, engine["kind"], version) for name, one in raw.get("tables", {}).items()}
     if not tables and not raw.get("surveys"):
         raise document.error("missing_key", ("tables",), "the file needs the key 'tables'", fix="Add a [tables.NAME].")
     neighbours = Neighbours(privacy.get("neighbours", "add-remove"))
@@ -132,7 +133,7 @@ def _catalog(raw: dict[str, Any], root: Path, document: Document) -> Catalog:
         serve=_serving(raw.get("serve", {}), root),
         surveys={name: survey(name, one, document) for name, one in raw.get("surveys", {}).items()},
         graphs=graphs,
-        version=project.get("version", 1),
+        version=version,
     )
 
 
@@ -160,6 +161,6 @@ def _engine(raw: dict[str, Any], document: Document) -> dict[str, str]:
             raise document.error("conflict", ("engine", key), message, fix=f"Remove {key!r}.")
     if kind == "postgres" and len(raw) != 2:
         why = "A password does not belong into this file: it is read from your service file, or from the environment."
-        fix = "Add service = \"name\" (of pg_service.conf), or dsn_env = \"VARIABLE\" (which holds the connection string)."
+        fix = 'Add service = "name" (of pg_service.conf), or dsn_env = "VARIABLE" (which holds the connection string).'
         raise document.error("missing_key", ("engine",), "where is the PostgreSQL server?", why=why, fix=fix)
     return {"kind": kind, **{key: raw[key] for key in raw if key != "kind"}}

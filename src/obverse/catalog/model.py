@@ -10,19 +10,23 @@ from pathlib import Path
 from typing import Literal
 
 from obverse.catalog.spelling import Spelling
-from obverse.core.bounds import UNBOUNDED, Bounds, Interval
+from obverse.core.bounds import UNBOUNDED, Bounds, Categories, Interval
 from obverse.core.errors import Refused, invariant
-from obverse.core.types import Type
+from obverse.core.types import Type, Value
 from obverse.core.units import KeyPath, Neighbours, PrivacyUnit
 
 Accounting = Literal["pure", "zcdp"]
 Split = Literal["one", "budget"]
 Texts = Mapping[str, str]  # by language; "und" where none was named
+OTHER = "(other)"  # the category of every undeclared value
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One declared column. `values_from` names the public table and column that list its values."""
+    """One declared column. `values_from` names the public table and column that list its values.
+
+    `other`: undeclared values are read as the category OTHER, which `bounds` then contains.
+    """
 
     name: str
     type: Type
@@ -32,7 +36,21 @@ class Column:
     values_from: tuple[str, str] | None = None
     hidden: bool = False
     copies: int | None = None  # of a public table: rows that share one value, at most
+    other: bool = False
     stored: str = field(default="", repr=False, compare=False)  # the type that it has in its source
+
+    @property
+    def declared(self) -> tuple[Value, ...] | None:
+        """The declared values, without the residual category; None where no list is declared."""
+        if not isinstance(self.bounds, Categories):
+            return None
+        values = self.bounds.values
+        return tuple(value for value in values if value != OTHER) if self.other else values
+
+    @property
+    def drops(self) -> bool:
+        """Whether rows with a missing or undeclared value are left out."""
+        return isinstance(self.bounds, Categories) and not self.nullable and not self.other
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from obverse.catalog.columns import column, day_of
+from obverse.catalog.columns import Residual, column, day_of
 from obverse.catalog.locate import Document, KeyParts
 from obverse.catalog.model import AUTO, Limits, Partition, Source, Table
 from obverse.core.numbers import exact
@@ -18,8 +18,8 @@ ROW = "row"
 ARROW = "->"
 
 
-def table(name: str, raw: dict[str, Any], root: Path, document: Document, engine: str = "duckdb") -> Table:
-    """The table as declared; its keys and their kinds were checked before."""
+def table(name: str, raw: dict[str, Any], root: Path, document: Document, engine: str, version: int) -> Table:
+    """The table as declared; its keys and their kinds were checked before. `version`: that of the file."""
     path = ("tables", name)
     public = raw.get("public", False)
     for key in ("unit", "limits", "size", "partition", "purposes", "rowwise"):
@@ -32,10 +32,11 @@ def table(name: str, raw: dict[str, Any], root: Path, document: Document, engine
         fix = 'Add unit = "a_key_column", or unit = "row", or public = true if nothing here is about anybody.'
         raise document.error("missing_key", (*path, "unit"), f"who is protected in {name!r}?", why=why, fix=fix)
     declared: dict[str, dict[str, Any]] = raw.get("columns", {})
+    residual = Residual(nullable=version >= 2, other=version >= 2 and not public)
     return Table(
         name=name,
         source=source_of(raw["source"], raw, root, path, document, engine),
-        columns={key: column(key, one, (*path, "columns", key), document) for key, one in declared.items()},
+        columns={key: column(key, one, (*path, "columns", key), document, residual) for key, one in declared.items()},
         unit=None if public else unit_path(name, raw["unit"], (*path, "unit"), document),
         limits=_limits(raw.get("limits")),
         size=raw.get("size"),

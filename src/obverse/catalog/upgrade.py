@@ -26,7 +26,7 @@ class Change:
     before: str
     after: str
     places: Callable[[Mapping[str, Any]], Iterator[KeyParts]]  # in a parsed file, which rely on the default
-    keep: tuple[tuple[str, bool], ...]  # keys that, written there, keep the old meaning
+    keep: tuple[tuple[str, bool], ...]  # keys that keep the old meaning when they are written there
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +41,28 @@ class Kept:
         return f"{self.change.before}; from version {self.change.version} on {self.change.after}"
 
 
-def _listed_columns(raw: Mapping[str, Any]) -> Iterator[KeyParts]:
-    """Columns of private tables that list their values and leave missing and other ones to the default."""
+def _private_texts(raw: Mapping[str, Any]) -> Iterator[KeyParts]:
+    return _relying(raw, {"nullable", "other"}, lambda public, text: text and not public)
+
+
+def _other_listed(raw: Mapping[str, Any]) -> Iterator[KeyParts]:
+    return _relying(raw, {"nullable"}, lambda public, text: public or not text)
+
+
+def _relying(raw: Mapping[str, Any], keys: set[str], of: Callable[[bool, bool], bool]) -> Iterator[KeyParts]:
+    """Columns that list their values and leave one of the keys to its default; `of` chooses by public and by text."""
     for table, declared in raw.get("tables", {}).items():
         for name, column in declared.get("columns", {}).items():
-            if not declared.get("public", False) and "values" in column and not {"nullable", "other"} <= column.keys():
+            chosen = of(declared.get("public", False), column.get("type") == "text")
+            if "values" in column and chosen and not keys <= column.keys():
                 yield "tables", table, "columns", name
 
 
-VALUES = Change(
-    2,
-    "rows whose value is missing or not declared are left out",
-    "they are answered as NULL and as (other)",
-    _listed_columns,
-    (("nullable", False), ("other", False)),
+LEFT_OUT = "rows whose value is missing or not declared are left out (with nullable = true, both are read as NULL)"
+CHANGES = (
+    Change(2, LEFT_OUT, "they are answered as NULL and as (other)", _private_texts, (("nullable", False), ("other", False))),
+    Change(2, LEFT_OUT, "they are answered as NULL", _other_listed, (("nullable", False),)),
 )
-CHANGES: tuple[Change, ...] = ()  # VALUES joins once columns know the key `other`
 
 
 def version_of(raw: Mapping[str, Any]) -> int:

@@ -10,6 +10,7 @@ import click
 from obverse.cli.failures import Verb
 from obverse.cli.options import print_json, with_json, with_project
 from obverse.cli.terminal import Heading, print_fact, print_table
+from obverse.release.compared import COVERED
 
 FILE = click.Path(path_type=Path)
 
@@ -59,6 +60,9 @@ def report(folder: Path, out: Path, reason: str, project: Path, as_json: bool) -
     rows = [[t.title, f"{t.cells:,}", f"{t.told:,.4g}", f"{t.found:,.4g}", f"{t.covered:.1%}"] for t in made.tables]
     right = ("cells", "told", "found", "within 95 %")
     print_table([Heading("table"), *(Heading(name, "right") for name in right)], rows)
+    if made.coverage is not None:
+        print_fact("Source", made.coverage.words)
+        print_table([Heading(name) for name in COVERED], [list(row) for row in made.coverage.grid.rows])
     if made.statistics:
         lines = [[line.name, f"{line.published:,.4g}", f"{line.exact:,.4g}"] for line in made.statistics]
         print_table([Heading("statistic"), Heading("published", "right"), Heading("exact", "right")], lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from obverse.catalog.model import Column
+from obverse.catalog.model import OTHER, Column
 from obverse.core.bounds import Categories, Interval
 from obverse.core.errors import Refused
 from obverse.core.types import Type, days, micros
@@ -55,13 +55,29 @@ def enforced(column: Column, d: Dialect) -> str:
             inside = f"CASE WHEN {raw} BETWEEN {low} AND {high} THEN {raw}"
             text = f"{inside} WHEN {finite}{raw} < {low} THEN {low} WHEN {finite}{raw} > {high} THEN {high} END"
             return f"COALESCE({text}, {low})" if not column.nullable else f"({text})"
-        case Categories(values) if column.type is Type.TEXT and len(values) > FEW:
-            return d.listed_text(raw, values)
-        case Categories(values):
-            members = ", ".join(d.literal(v, column.type) for v in values)
-            return f"(CASE WHEN {raw} IN ({members}) THEN {raw} END)" if members else d.literal(None, column.type)
+        case Categories():
+            return _listed(column, raw, d)
         case _:
             return _unbounded(column, raw, d)
+
+
+def _listed(column: Column, raw: str, d: Dialect) -> str:
+    """A declared value as it is; any other one as the residual category, else as NULL."""
+    values = column.declared or ()
+    members = ", ".join(d.literal(v, column.type) for v in values)
+    other = d.literal(OTHER, Type.TEXT) if column.other else ""
+    if column.type is Type.TEXT and len(values) > FEW:
+        found = d.listed_text(raw, values)
+        return f"COALESCE({found}, {_residual(column, raw, other)})" if other else found
+    if not members:
+        return _residual(column, raw, other) if other else d.literal(None, column.type)
+    rest = f" WHEN {raw} IS NOT NULL THEN {other}" if column.nullable else f" ELSE {other}"
+    return f"(CASE WHEN {raw} IN ({members}) THEN {raw}{rest if other else ''} END)"
+
+
+def _residual(column: Column, raw: str, other: str) -> str:
+    """The residual category; NULL where the value is missing and may be."""
+    return f"CASE WHEN {raw} IS NOT NULL THEN {other} END" if column.nullable else other
 
 
 def _unbounded(column: Column, raw: str, d: Dialect) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from obverse.catalog.model import Catalog, Column, Table
+from obverse.catalog.model import OTHER, Catalog, Column, Table
 from obverse.core.bounds import Categories, Interval
 from obverse.core.types import Type
 from obverse.plan import print as printing
@@ -149,7 +149,24 @@ class Rows:
     def place(self, key: Key, n: int) -> tuple[str, str]:
         """The index of a key as it lies, and a join where it is looked up by one."""
         place, joined = self.d.place(f"v{n}", key.listed, Type.TEXT, f"d{n}")
-        return f"COALESCE({place}, {len(key.listed)})" if key.null_cell else place, joined
+        column = self.own_column(key)
+        missing = str(len(key.listed))
+        if column.other:
+            other = str(key.listed.index(OTHER))
+            rest = f"CASE WHEN v{n} IS NULL THEN {missing} ELSE {other} END" if key.null_cell else other
+            return f"COALESCE({place}, {rest})", joined
+        return f"COALESCE({place}, {missing})" if key.null_cell else place, joined
+
+    def shares(self, key: Key) -> bool:
+        """Whether several stored values of a key as it lies share one cell: those that are not declared."""
+        return key.null_cell or self.own_column(key).other
+
+    def own_column(self, key: Key) -> Column:
+        """The column that is the key as it lies."""
+        scan = only_scan(self.root.child.child.child)
+        assert scan is not None
+        assert isinstance(key.expr, Ref)
+        return self.sources.catalog.tables[scan.table].columns[key.expr.name]
 
     def cell_of_values(self) -> tuple[str, str]:
         """The cell index from the values by which rows were added up, and the joins that it is looked up by."""
@@ -204,9 +221,7 @@ class Rows:
         if expr is None:
             return printing.term(measure.term, None, self.d, is_raw=False)
         raw = self.raw(measure, columns)
-        return printing.term(
-            measure.term, raw or printing.expression(expr, columns, self.d), self.d, is_raw=raw is not None
-        )
+        return printing.term(measure.term, raw or printing.expression(expr, columns, self.d), self.d, is_raw=raw is not None)
 
     def raw(self, measure: Measure, columns: Mapping[str, str]) -> str | None:
         """The column as it lies, where the measure's term clamps it."""
@@ -293,4 +308,3 @@ def mixed_radix(indices: list[tuple[str, Key]]) -> str:
     for index, key in indices:
         text = f"({text} * {key.cells} + {index})"
     return text
-

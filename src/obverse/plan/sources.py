@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from obverse.catalog.model import Catalog, Table
-from obverse.core.bounds import Categories
 from obverse.core.errors import invariant
 from obverse.core.types import Type, Value
 from obverse.plan import print as printing
@@ -261,12 +260,7 @@ def one_zero(text: str, d: Dialect) -> str:
 
 def listed(table: Table, columns: Columns, looked_up: frozenset[str] = frozenset()) -> list[str]:
     """Rows are left out where a column that may not be NULL is outside its public list; keys that are looked up tell so."""
-    return [
-        f"{alias} IS NOT NULL"
-        for name, alias in columns.items()
-        if name not in looked_up
-        and not table.columns[name].nullable and isinstance(table.columns[name].bounds, Categories)
-    ]
+    return [f"{alias} IS NOT NULL" for name, alias in columns.items() if name not in looked_up and table.columns[name].drops]
 
 
 def unit_source(table: Table, catalog: Catalog, d: Dialect, overlay: Overlay = NOTHING) -> tuple[str, str | None]:

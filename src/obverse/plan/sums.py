@@ -141,7 +141,7 @@ class Sums:
         return f"SELECT k, {sums} FROM {source} AS c WHERE k IS NOT NULL GROUP BY k"
 
     def late_cells(self, source: str, totals: Mapping[str, str], *more: str) -> str:
-        """Sums by the keys' values, whose cells are looked up then; values of one cell (NULL and what is not listed) join."""
+        """Sums by the keys' values, whose cells are looked up then; values of one cell (NULL and undeclared ones) join."""
         keys = self.rows.root.public.keys
         by = ", ".join([f"v{n}" for n in range(len(keys))] + list(more))
         sums = ", ".join(f"{total} AS {name}" for name, total in totals.items())
@@ -149,7 +149,7 @@ class Sums:
         rest = "".join(f", {name}" for name in (*more, *totals))
         cell, joins = self.rows.cell_of_values()
         placed = f"(SELECT {cell} AS k{rest} FROM {added} AS i{joins})"
-        joined = any(key.null_cell and self.rows.as_it_lies(key) for key in keys)
+        joined = any(self.rows.as_it_lies(key) and self.rows.shares(key) for key in keys)
         figures = ", ".join(f"{saturated(f'SUM({name})' if joined else name)} AS {name}" for name in totals)
         cell = ", ".join(["k", *more])
         first = next(iter(totals))  # read by the condition, so that no optimizer asks it of every row before adding up

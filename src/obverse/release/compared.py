@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 BANDS = ((0, 0), (1, 9), (10, 99), (100, 999), (1000, None))  # sizes of true counts
 LABEL = "INTERNAL"
+COVERED = ("column", "missing", "read as", "not declared", "read as")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,45 @@ class Beside:
         return asdict(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Residue:
+    """One column: how many values are missing or not allowed by its declaration, and how each of them is read."""
+
+    column: str
+    missing: int
+    missing_as: str
+    outside: int
+    outside_as: str
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        return self.column, f"{self.missing:,}", self.missing_as, f"{self.outside:,}", self.outside_as
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Rows of the raw source, and how many of them the release counts."""
+
+    table: str
+    rows: int
+    counted: int
+    columns: tuple[Residue, ...]
+
+    @property
+    def words(self) -> str:
+        rest = self.rows - self.counted
+        share = f" ({rest / self.rows:.1%})" if rest and self.rows else ""
+        counted = f"The release counts {self.counted:,} and leaves out {rest:,}{share}."
+        return f"The source of {self.table} has {self.rows:,} rows. {counted}"
+
+    @property
+    def grid(self) -> Grid:
+        return Grid(COVERED, tuple(one.cells for one in self.columns))
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
 def compared(told: Expected, table: Mapping[str, Array], exact: Floats) -> Compared:
     """A published table, by its columns, and the exact numbers of the same cells."""
     import numpy as np
@@ -77,7 +117,9 @@ def compared(told: Expected, table: Mapping[str, Array], exact: Floats) -> Compa
     return Compared(told.title, told.cells, told.stddev, found, float(inside.mean()), float(np.abs(apart).max()), tuple(bands))
 
 
-def card(title: str, receipt: str, tables: Sequence[Compared], lines: Sequence[Beside] = ()) -> Card:
+def card(
+    title: str, receipt: str, tables: Sequence[Compared], lines: Sequence[Beside] = (), coverage: Coverage | None = None
+) -> Card:
     """The page that says what it is first."""
     rows = tuple(
         (t.title, f"{t.cells:,}", f"{t.told:,.3g}", f"{t.found:,.3g}", f"{t.covered:.1%}", f"{t.largest:,.3g}") for t in tables
@@ -92,6 +134,9 @@ def card(title: str, receipt: str, tables: Sequence[Compared], lines: Sequence[B
         Grid(heads, rows),
     )
     sections = [first]
+    if coverage is not None:
+        why = "Left out are rows outside the condition, of suppressed people, without a unit, and with values read as left out."
+        sections.append(Section("Rows of the source", (coverage.words, why), coverage.grid))
     if lines:
         said = ("Numbers that follow from the measurements, as they were published and as exact ones give them.",)
         shown = tuple((one.name, f"{one.published:,.4g}", f"{one.exact:,.4g}") for one in lines)

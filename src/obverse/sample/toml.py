@@ -5,6 +5,7 @@ CATALOG = """\
 # Try:  obverse ask "SELECT clinic, COUNT(*) AS visits FROM visits GROUP BY clinic"
 [project]
 name = "hospital"
+version = 2
 
 [engine]
 kind = "duckdb"
@@ -36,7 +37,7 @@ rows_about = 20000         # as everybody may know; `obverse serve` chooses by i
 name = { type = "text" }
 age = { type = "integer", bounds = [0, 120] }
 zip = { type = "text" }
-sex = { type = "text", values = ["F", "M", "X"] }
+sex = { type = "text", values = ["F", "M", "X"], nullable = false, other = false }  # complete: no NULL, no (other)
 salary = { type = "double", bounds = [0, 500000], grid = 0.01 }
 hiv = { type = "boolean" }
 joined = { type = "date", bounds = ["2010-01-01", "2030-12-31"] }
@@ -48,7 +49,7 @@ limits = { rows = 20, groups = 5 }  # of one person, at most 20 visits in 5 grou
 rows_about = 100000
 [tables.visits.columns]
 visit_id = { type = "integer" }
-clinic = { type = "text", values = "clinics.clinic" }
+clinic = { type = "text", values = "clinics.clinic", nullable = false, other = false }
 cost = { type = "double", bounds = [0, 10000], grid = 0.01 }
 at = { type = "timestamp", bounds = ["2015-01-01", "2030-12-31"] }
 

@@ -44,7 +44,7 @@ def claim_of(
         delta=delta,
         mechanisms=tuple(sorted({m.name for m in (*costed.mechanisms, costed.threshold, costed.series) if m is not None})),
         limits=limits_words(costed),
-        bias=bias_words(costed),
+        bias=bias_words(costed, catalog),
         belief=believed,
         receipt=receipt,
         sentence=sentence,
@@ -129,10 +129,11 @@ def limits_words(costed: CostedPlan) -> str:
     return "; ".join(said)
 
 
-def bias_words(costed: CostedPlan) -> str:
-    """What bounding may have cost, apart from noise: not part of the interval."""
+def bias_words(costed: CostedPlan, catalog: Catalog) -> str:
+    """What declarations and bounding may have cost, apart from noise: not part of the interval."""
     setting = costed.annotated.limited.setting
-    said = [f"what a unit has beyond {_trimmed(trim)} is lost" for trim in _trims(costed)]
+    said = [left_out(table, columns) for table, columns in dropping(costed, catalog)]
+    said += [f"what a unit has beyond {_trimmed(trim)} is lost" for trim in _trims(costed)]
     if setting.shape in (Shape.TOTAL, Shape.WEIGHTED) and any(m.summed or m.term.leaves is not None for m in costed.measures):
         said.append(f"units with more than {several(setting.rows, 'row')} count less than in full")
     said += [f"units with more than {setting.groups} {what} count with fewer, or less in each" for what in _chosen(costed)]
@@ -143,6 +144,21 @@ def bias_words(costed: CostedPlan) -> str:
         said.append("values outside their bounds count as the nearest bound")
     said += [costed.bias] if costed.bias else []
     return "; ".join([*said, "the noise interval does not include this"]) if said else ""
+
+
+def dropping(costed: CostedPlan, catalog: Catalog) -> list[tuple[str, list[str]]]:
+    """The private tables that are read, each with the columns whose missing and undeclared values take their rows out."""
+    found: dict[str, dict[str, None]] = {}
+    for scan in scans(costed.annotated.limited.question.relation):
+        table = catalog.tables[scan.table]
+        if not table.public:
+            found.setdefault(scan.table, {}).update(dict.fromkeys(c for c in scan.columns if table.columns[c].drops))
+    return [(name, list(columns)) for name, columns in found.items() if columns]
+
+
+def left_out(table: str, columns: list[str]) -> str:
+    """From the declarations alone: whether there are such rows is not known here."""
+    return f"rows of {table} whose {' or '.join(columns)} is missing or not declared are left out"
 
 
 def _chosen(costed: CostedPlan) -> list[str]:

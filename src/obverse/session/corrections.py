@@ -61,8 +61,8 @@ def _counts(column: Column, value: Any) -> bool:
         case Interval(lo, hi):
             low, high = (from_number(end, column.type) for end in (lo, hi))
             return bool(low <= value <= high)
-        case Categories(values):
-            return value in values
+        case Categories():
+            return value in (column.declared or ())
         case Unbounded():
             return True
 

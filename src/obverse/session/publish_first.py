@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from obverse.catalog import parameters
-from obverse.catalog.model import Column
+from obverse.catalog.model import OTHER, Column
 from obverse.core.bounds import Interval
 from obverse.core.errors import Refused
 from obverse.core.loss import Composed
@@ -59,7 +59,7 @@ def following(session: Session, wanted: Wanted, epsilon: Fraction | None, delta:
 
     def then(found: Found) -> Release:
         made = known(session, _settled(wanted, found), epsilon, turned, part)
-        costed = replace(made.priced.planned.costed, bias=_words(first, found))
+        costed = replace(made.priced.planned.costed, bias=_words(first, found, session.catalog.version))
         planned = replace(made.priced.planned, costed=costed, first=plans)
         price, _ = session.purse.priced(planned.loss, costed.epsilon, paid, planned.partitions)
         return replace(made, priced=replace(made.priced, planned=planned, price=price, delta=paid), first=first, then=then)
@@ -252,7 +252,7 @@ def _settled(wanted: Wanted, found: Mapping[str, list[Any]]) -> Wanted:
     return replace(wanted, bins=bins, values=values)
 
 
-def _words(first: tuple[First, ...], found: Mapping[str, list[Any]]) -> str:
+def _words(first: tuple[First, ...], found: Mapping[str, list[Any]], version: int) -> str:
     """What the claim says of it."""
     said = []
     for one in first:
@@ -263,9 +263,11 @@ def _words(first: tuple[First, ...], found: Mapping[str, list[Any]]) -> str:
         threshold = one.planned.costed.threshold
         assert threshold is not None
         seen = threshold.seen_from(one.planned.costed.level)
+        text = one.planned.question.keys[0].expr.facts.type is Type.TEXT
+        rest = OTHER if text and version >= 2 else "missing"
         said.append(
             f"the values of {one.column} were discovered {share} and delta {plain(threshold.delta)}: values of fewer than "
             f"{seen} units may be left out, of more than {one.most:,} the last are; there are others than those listed, "
-            "and they count as missing"
+            f"and they count as {rest}"
         )
     return "; ".join(said)

@@ -83,11 +83,11 @@ def hierarchy_release(
         )
     workload, question = asked(session.catalog, along.wanted)
     leaves = workload.attributes[0]
-    if None in leaves.values:
+    if None in leaves.values or session.catalog.tables[along.table].columns[along.spine[-1]].other:
         raise Refused(
             "bad_spine",
-            f"{along.spine[-1]!r} may be missing, and a row without a leaf has no place on the spine.",
-            fix="declare `nullable = false` for it: rows without one are then left out.",
+            f"{along.spine[-1]!r} may be missing or undeclared, and a row without a leaf has no place on the spine.",
+            fix="declare `nullable = false, other = false` for it: such rows are then left out, as the statement says.",
         )
     rows = _listed(session, along)
     spine, nodes, paths = spine_of(along.spine, list(rows))

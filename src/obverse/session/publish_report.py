@@ -18,13 +18,15 @@ from obverse.plan.nodes import Project as Projected
 from obverse.plan.question import Question
 from obverse.release.card import Card, markdown, page
 from obverse.release.check import Opened, opened
-from obverse.release.compared import Beside, Compared, card, compared
+from obverse.release.compared import Beside, Compared, Coverage, card, compared
 from obverse.release.folder import METADATA
 from obverse.release.graph_folder import opened_graph
 from obverse.release.metadata import draft_of, figures_of
+from obverse.release.workload import Workload
 from obverse.session.custody import counted, given
 from obverse.session.network_truth import against, network_in, network_truth
 from obverse.session.planning import printed
+from obverse.session.publish_coverage import coverage
 from obverse.session.publish_hierarchy import Along
 from obverse.session.publish_quantiles import Distribution, laid_out
 from obverse.session.publish_synthetic import Rows
@@ -51,6 +53,7 @@ class Report:
     tables: tuple[Compared, ...]
     out: Path
     statistics: tuple[Beside, ...] = ()  # of a network
+    coverage: Coverage | None = None  # None: of a network
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -59,6 +62,7 @@ class Report:
             "title": self.title,
             "tables": [table.as_json() for table in self.tables],
             "statistics": [line.as_json() for line in self.statistics],
+            "coverage": None if self.coverage is None else self.coverage.as_json(),
         }
 
 
@@ -70,11 +74,12 @@ def report(project: Path, folder: Path, out: Path, reason: str) -> Report:
     release = opened(folder, columns)
     with open_project(project) as session:
         exact = truth(session, release, reason)
+        covered = covered_rows(session, release, reason)
     told = figures_of(release.fields).terms
     errors = release.method.errors(release.measured, told)
     tables = tuple(compared(one, table, values) for one, table, values in zip(errors, release.tables, exact))
-    made = Report(release.fields["title"], tables, out)
-    write(made, card(made.title, release.fields["claim"]["receipt"], tables))
+    made = Report(release.fields["title"], tables, out, coverage=covered)
+    write(made, card(made.title, release.fields["claim"]["receipt"], tables, coverage=covered))
     return made
 
 
@@ -109,12 +114,10 @@ def truth(session: Session, release: Opened, reason: str) -> list[Floats]:
     """The exact numbers of every table: what the release would hold if its noise were zero and every row counted in full."""
     import numpy as np
 
-    recipe, terms = release.fields.get("recipe") or {}, figures_of(release.fields).terms
+    terms = figures_of(release.fields).terms
     of_this_project(session, release.fields)
-    wanted, given_cuts = retold(recipe, session.catalog)
     draft = draft_of(release.method, release.fields, terms)
-    catalog = with_values(session.catalog, wanted)
-    workload, question = asked(catalog, wanted, given_cuts)
+    wanted, catalog, workload, question = asked_again(session, release)
     if [one.values for one in workload.attributes] != [one.values for one in release.method.workload.attributes]:
         raise Refused("project_changed", "the cells of the release are not those of the project any more.")
     root = in_full(replace(question, sets=draft.sets), catalog)
@@ -125,6 +128,22 @@ def truth(session: Session, release: Opened, reason: str) -> list[Floats]:
     exact = draft.strategy.apply(root.public, counts)
     measured = tuple(replace(one, values=values, unit=1.0) for one, values in zip(release.measured, exact, strict=True))
     return [table.values for table in release.method.finish(measured, terms).tables]
+
+
+def covered_rows(session: Session, release: Opened, reason: str) -> Coverage:
+    """How many rows of the raw source the release counts, and which values its columns read otherwise than stored."""
+    wanted, catalog, _, question = asked_again(session, release)
+    sql = printed(in_full(replace(question, keys=(), sets=()), catalog), catalog, "")(session.overlay())
+    found = counted(session, wanted.table, wanted.columns, sql, what=WHAT, reason=reason)
+    inside = int(found["m" if "m" in found else "m0"].sum())
+    return coverage(session, catalog.tables[wanted.table], wanted.columns, inside, WHAT, reason)
+
+
+def asked_again(session: Session, release: Opened) -> tuple[Wanted, Catalog, Workload, Question]:
+    """The release's request, planned anew."""
+    wanted, cuts = retold(release.fields.get("recipe") or {}, session.catalog)
+    catalog = with_values(session.catalog, wanted)
+    return wanted, catalog, *asked(catalog, wanted, cuts)
 
 
 def in_full(question: Question, catalog: Catalog) -> Aggregate:

@@ -8,7 +8,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from obverse.catalog.model import Catalog, Column, Table
+from obverse.catalog.columns import with_other
+from obverse.catalog.model import OTHER, Catalog, Column, Table
 from obverse.catalog.shape import suggestion
 from obverse.core.bounds import Categories, Interval
 from obverse.core.errors import Refused
@@ -103,12 +104,18 @@ def known_release(
 
 
 def with_values(catalog: Catalog, wanted: Wanted) -> Catalog:
-    """The catalog with the values that were found: all others of such a column are read as missing, and have that cell."""
+    """The catalog with the values that were found; others of such a column are the category (other), in version 1 NULL."""
     if not wanted.values:
         return catalog
     table = catalog.tables[wanted.table]
-    found = {n: replace(table.columns[n], bounds=Categories(tuple(v)), nullable=True) for n, v in wanted.values.items()}
+    found = {name: _with_found(table.columns[name], values, catalog.version) for name, values in wanted.values.items()}
     return replace(catalog, tables={**catalog.tables, table.name: replace(table, columns={**table.columns, **found})})
+
+
+def _with_found(column: Column, values: Sequence[Value], version: int) -> Column:
+    other = version >= 2 and column.type is Type.TEXT
+    listed = Categories(tuple(value for value in values if not other or value != OTHER))
+    return replace(column, bounds=with_other(listed) if other else listed, nullable=True, other=other)
 
 
 def private_table(catalog: Catalog, name: str) -> Table:

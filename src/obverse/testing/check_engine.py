@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from obverse.catalog.model import Catalog, Column, Table
+from obverse.catalog.model import OTHER, Catalog, Column, Table
 from obverse.core.bounds import Categories, Interval
 from obverse.core.engine import Engine
 from obverse.core.errors import Failed, InvariantBroken
@@ -112,7 +112,7 @@ def kept_rows(relation: Relation, catalog: Catalog, tables: Tables, keys: frozen
     kept: Kept = []
     for number, raw in enumerate(tables[table.name]):
         row = {name: enforced(table.columns[name], raw.get(name)) for name in scan.columns}
-        listed = [n for n in row if not table.columns[n].nullable and isinstance(table.columns[n].bounds, Categories)]
+        listed = [n for n in row if table.columns[n].drops]
         listed = [name for name in listed if name not in keys]
         if any(row[name] is None for name in listed) or not all(value_on(p, row) is True for p in predicates):
             continue
@@ -145,7 +145,8 @@ def enforced(column: Column, raw: Value) -> Value:
                 return None if column.nullable else low
             return min(max(raw, low), high)  # type: ignore[type-var]
         case Categories(values):
-            return raw if raw in values else None
+            rest = OTHER if column.other and (raw is not None or not column.nullable) else None
+            return raw if raw in values else rest
         case _:
             default: dict[Type, Value] = {Type.INTEGER: 0, Type.DOUBLE: 0.0, Type.TEXT: "", Type.BOOLEAN: False}
             return default.get(column.type) if raw is None and not column.nullable else raw

@@ -6,8 +6,7 @@ import tomllib
 
 import pytest
 
-from obverse.catalog import upgrade
-from obverse.catalog.upgrade import VALUES, kept_defaults, summary, upgraded
+from obverse.catalog.upgrade import kept_defaults, summary, upgraded
 from obverse.core.errors import Refused
 
 TEXT = """\
@@ -25,18 +24,20 @@ values = ["A"]
 public = true
 [tables.places.columns]
 kind = { type = "text", values = ["x"] }
+level = { type = "integer", values = [1, 2], nullable = false }
+[tables.people.columns.stars]
+type = "integer"
+values = [1, 2, 3]
 """
 
 
-@pytest.fixture(autouse=True)
-def changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upgrade, "CHANGES", (VALUES,))
-
-
 def test_what_relies_on_an_old_default_is_listed_once() -> None:
-    ((places, words),) = summary(kept_defaults(TEXT))
-    assert places == "people.sex, people.place, people.race"
-    assert words.startswith("rows whose value is missing or not declared are left out; from version 2 on")
+    (texts, of_texts), (others, of_others) = summary(kept_defaults(TEXT))
+    assert texts == "people.sex, people.place, people.race"
+    assert of_texts.startswith("rows whose value is missing or not declared are left out")
+    assert of_texts.endswith("from version 2 on they are answered as NULL and as (other)")
+    assert others == "people.stars, places.kind"
+    assert of_others.endswith("from version 2 on they are answered as NULL")
 
 
 def test_an_upgrade_writes_the_version_alone() -> None:
@@ -52,6 +53,7 @@ def test_old_defaults_can_be_written_out_and_stay_in_force() -> None:
     columns = tomllib.loads(text)["tables"]["people"]["columns"]
     for name in ("sex", "race"):
         assert (columns[name]["nullable"], columns[name]["other"]) == (False, False)
+    assert columns["stars"] == {"type": "integer", "values": [1, 2, 3], "nullable": False}
     assert (columns["place"]["nullable"], columns["place"]["other"]) == (True, False)
     assert "# } said" in text
     assert "# ours" in text

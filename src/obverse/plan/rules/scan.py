@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from obverse.catalog.model import Catalog, Column, Limits, Table
-from obverse.core.bounds import UNBOUNDED, Categories, Interval
+from obverse.core.bounds import UNBOUNDED, Interval
 from obverse.core.sensitivity import Stability
 from obverse.core.types import Type
 from obverse.core.units import Neighbours
@@ -23,9 +23,9 @@ def scan(
     Claim:   every value read lies within the returned column facts, whatever the file holds; two neighbouring databases
              differ here only in the rows of one unit.
     Proof:   the emitted scan casts by TRY_CAST, clamps numbers and dates to their bounds, reads values outside a public
-             list as NULL (and leaves the row out where the column may not be NULL), and puts the lower bound in place of
-             a NULL that was declared away. A row belongs to its key column's unit, or to itself, or along a path to
-             each unit that its key leads to, for each within that unit's cap; rows without a unit are left out.
+             list as the category (other) or as NULL (and leaves the row out where neither is declared), and puts the lower
+             bound in place of a NULL that was declared away. A row belongs to its key column's unit, or to itself, or along
+             a path to each unit that its key leads to, for each within that unit's cap; rows without a unit are left out.
              Under replace each unit surely has a row where its table is the only private one (`alone`), or where rows are
              units: then whoever comes in place of another has rows nowhere else.
     Assumes: nothing of the data.
@@ -41,7 +41,7 @@ def scan(
         )
         for c in columns
     }
-    dropping = any(not f.nullable and isinstance(f.bounds, Categories) for f in facts.values())
+    dropping = any(table.columns[c].drops for c in columns)
     present = neighbours is Neighbours.REPLACE and not dropping and table.limits is None and (alone or table.row_is_unit)
     rows = 1 if table.row_is_unit else UNBOUNDED
     cap = 1 if table.limits is None else limits.rows if limits is not None else None
