@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +14,24 @@ import asking
 import numpy as np
 
 from obverse.attack import epsilon_lower_bound
+from obverse.attack.attacks import LowBits
 from obverse.attack.auditing import Sum, audit_booleans, audit_reals
+from obverse.attack.trial import trial
 from obverse.testing import verify
 from obverse.testing.seeded import SeededRng
 
 SAMPLES, LEAST, LEAST_S = 10**6, 0.97, 3.0
 REPEATS, REPEATED, CONFIDENCE = 1000, 20_000, 0.95
 ALLOWED = 85  # of 1,000 at 95 %: fifty are expected at most; more than 85 with chance below 1e-6
+EPSILONS, TRUTHS = (0.1, 0.5, 1.0, 2.0, 4.0), (0.0, 0.1, 37.0)
+TEXTBOOK, FEW, GRIDDED = 10_000, 2_000, 100  # outputs of a side; replays of exact noise at each epsilon
 SECRETS, QUESTIONS, SIZE, AUDIT_S = 500, 150, 6, 5.0
 
 
 def laplace(random: np.random.Generator, n: int) -> tuple[Any, Any]:
-    return random.laplace(0.0, 1.0, n), random.laplace(1.0, 1.0, n)
+    """On a grid of 2^-20: the last bits of noise in floating point would give more away."""
+    noise = np.rint(random.laplace(0.0, 1.0, (2, n)) * 2**20) / 2**20
+    return noise[0], 1 + noise[1]
 
 
 def strength() -> list[dict[str, Any]]:
@@ -48,6 +56,40 @@ def honesty() -> list[dict[str, Any]]:
         over, most = over + (bound > 1), max(most, bound)
     what = f"Laplace at 1, {REPEATS:,} repeats at 95 %: above 1 (most {most:.3f})"
     return [asking.bar(what, f"{over}", f"<= {ALLOWED}", over <= ALLOWED)]
+
+
+def last_bits() -> list[dict[str, Any]]:
+    """The textbook's noise in floating point, and the same on a grid of tenths: how many claims either tool refutes."""
+    random = np.random.default_rng(3)
+    found, over = [], []
+    for epsilon in EPSILONS:
+        textbook = partial(noisy, random, 1 / epsilon)
+        found += [both_tools(textbook, (truth, truth + 1), TEXTBOOK, epsilon) for truth in TRUTHS]
+        over += [both_tools(partial(tenths, random, 1 / epsilon), (0.0, 1.0), FEW, epsilon) for _ in range(GRIDDED)]
+    most = len(over) * (1 - CONFIDENCE) + 5 * (len(over) * CONFIDENCE * (1 - CONFIDENCE)) ** 0.5
+    bars = []
+    for place, tool in enumerate(("verify", "low-bits")):
+        refuted, alarms = (sum(one[place] for one in each) for each in (found, over))
+        what = f"{tool}: noise in floating point, {2 * TEXTBOOK:,} outputs, refuted of {len(found)}"
+        bars.append(asking.bar(what, f"{refuted}", f"= {len(found)}", refuted == len(found)))
+        bars.append(
+            asking.bar(f"{tool}: noise of whole tenths, refuted of {len(over)}", f"{alarms}", f"<= {most:.0f}", alarms <= most)
+        )
+    return bars
+
+
+def noisy(random: np.random.Generator, scale: float, truth: float, n: int) -> Any:
+    return truth + random.laplace(0, scale, n)
+
+
+def tenths(random: np.random.Generator, scale: float, truth: float, n: int) -> Any:
+    return (10 * truth + np.rint(10 * random.laplace(0, scale, n))) / 10
+
+
+def both_tools(draw: Callable[[float, int], Any], pair: tuple[float, float], n: int, epsilon: float) -> tuple[bool, bool]:
+    """Whether a trial refutes the claim, and the attack on low bits, by n outputs of each side."""
+    refuted = trial(draw, [pair], n - 64, claimed=epsilon).refuted  # 64 more tell what outputs look like
+    return refuted, LowBits(epsilon).run(draw(pair[1], n), draw(pair[0], n)).leaks
 
 
 def auditing() -> list[dict[str, Any]]:
@@ -81,7 +123,7 @@ def twins() -> list[dict[str, Any]]:
 
 def main() -> None:
     print(f"load {os.getloadavg()[0]:.1f} at the start", flush=True)
-    raise SystemExit(0 if asking.print_bars(strength() + honesty() + auditing() + twins()) else 1)
+    raise SystemExit(0 if asking.print_bars(strength() + honesty() + last_bits() + auditing() + twins()) else 1)
 
 
 if __name__ == "__main__":

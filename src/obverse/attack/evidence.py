@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from obverse.attack import binomial
 from obverse.attack.events import AnyEvent, Candidates, candidates
+from obverse.attack.last_bits import last_bits
+from obverse.attack.reachable import Supposed, reachable
 from obverse.attack.tails import tails
 from obverse.core.errors import invariant
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     Samples = NDArray[Any]
     Floats = NDArray[np.float64]
 
+Chosen = tuple[AnyEvent, bool]  # an event, and whether it is the likelier one on the right
 MASS_MIN = 1e-3  # of an event on its likelier side: what is rarer is chance, or needs more samples
 
 
@@ -39,23 +42,29 @@ def epsilon_lower_bound(left: Samples, right: Samples, *, delta: float = 0.0, al
 
     Claim:   if the two samples come from an (epsilon, delta)-DP mechanism on neighbouring inputs, the bound exceeds
              epsilon with chance at most alpha.
-    Proof:   an event and a direction are chosen on the first halves, so the counts of the second halves are binomial.
-             P, the event's probability on the likelier side, is below its Clopper-Pearson bound `low` with chance at
-             most alpha / 2; Q, on the other side, is above `high` with as much. Otherwise P <= exp(epsilon) Q + delta
-             gives epsilon >= ln((low - delta) / high). A coin of ours for ties is post-processing.
+    Proof:   one event of each group, with a direction, is chosen on the first halves, so the counts of the second halves are
+             binomial. P, an event's probability on the likelier side, is below its Clopper-Pearson bound `low` with chance at
+             most alpha / 2 over the number of events judged; Q, on the other side, is above `high` with as much. Otherwise
+             P <= exp(epsilon) Q + delta gives epsilon >= ln((low - delta) / high). A coin of ours for ties is post-processing.
     Assumes: samples are independent.
     """
     invariant(min(len(left), len(right)) >= 4, "evidence needs samples of both sides")
-    event, likelier_is_right = choose(left[: len(left) // 2], right[: len(right) // 2], delta=delta, alpha=alpha)
-    likelier, other = left[len(left) // 2 :], right[len(right) // 2 :]
-    if likelier_is_right:
-        likelier, other = other, likelier
-    return evidence(event, (event.hits(likelier), event.hits(other)), (len(likelier), len(other)), delta=delta, alpha=alpha)
+    chosen = choose(left[: len(left) // 2], right[: len(right) // 2], delta=delta, alpha=alpha)
+    sides = left[len(left) // 2 :], right[len(right) // 2 :]
+    hits = [(event.hits(sides[0]), event.hits(sides[1])) for event, _ in chosen]
+    return strongest(chosen, hits, (len(sides[0]), len(sides[1])), delta=delta, alpha=alpha)
 
 
-def evidence(event: AnyEvent, hits: tuple[int, int], trials: tuple[int, int], *, delta: float, alpha: float) -> Evidence:
-    """What one event, chosen without these samples, refutes."""
-    return Evidence(refuted(hits, trials, delta=delta, alpha=alpha), delta, alpha, event.words, hits, trials)
+def strongest(
+    chosen: Sequence[Chosen], hits: Sequence[tuple[int, int]], trials: tuple[int, int], *, delta: float, alpha: float
+) -> Evidence:
+    """What the strongest of these events refutes, chosen without the samples that are counted here; they share alpha."""
+    found: list[Evidence] = []
+    for (event, likelier_is_right), (left, right) in zip(chosen, hits):
+        counts, tried = ((right, left), trials[::-1]) if likelier_is_right else ((left, right), trials)
+        bound = refuted(counts, tried, delta=delta, alpha=alpha / len(chosen))
+        found.append(Evidence(bound, delta, alpha, event.words, counts, tried))
+    return max(found, key=lambda evidence: evidence.epsilon)
 
 
 def evidence_from_counts(
@@ -84,28 +93,46 @@ def refuted(hits: tuple[int, int], trials: tuple[int, int], *, delta: float, alp
     return max(0.0, math.log(low / high) * (1 - 1e-12)) if low > 0 else 0.0
 
 
-def choose(left: Samples, right: Samples, *, delta: float, alpha: float) -> tuple[AnyEvent, bool]:
-    """The event that promises the largest bound, and whether it is the likelier one on the right.
+def choose(left: Samples, right: Samples, *, delta: float, alpha: float, supposed: Supposed | None = None) -> list[Chosen]:
+    """Of each group the event that promises the largest bound: tails, last bits, and what the textbook's sampler can reach.
+
+    The last two are of real numbers; the third where an attacker supposes something of the noise. What they see is rare
+    beside tails, and would not be chosen over them.
+    """
+    import numpy as np
+
+    whole = left.ndim == right.ndim == 1 and left.dtype.kind in "biu" and right.dtype.kind in "biu"
+    groups = [[candidates(left.astype(np.int64), right.astype(np.int64))]] if whole else [tails(left, right)]
+    groups += last_bit_groups(left, right, supposed)
+    return [best(group, delta=delta, alpha=alpha) for group in groups]
+
+
+def last_bit_groups(left: Samples, right: Samples, supposed: Supposed | None) -> list[list[Candidates]]:
+    """The groups that look at how real numbers are written; none of whole numbers."""
+    groups = [last_bits(left, right), reachable(left, right, supposed) if supposed else []]
+    return [group for group in groups if group]
+
+
+def best(families: Sequence[Candidates], *, delta: float, alpha: float) -> Chosen:
+    """The most promising event of some families, and whether it is the likelier one on the right.
 
     All events share alpha here, so that the best of many by chance is not preferred; and none is rarer than MASS_MIN.
     """
     import numpy as np
 
-    whole = left.ndim == right.ndim == 1 and left.dtype.kind in "biu" and right.dtype.kind in "biu"
-    families = [candidates(left.astype(np.int64), right.astype(np.int64))] if whole else tails(left, right)
     weight = math.log(4 * sum(len(one.left) for one in families) / alpha)
-    best: tuple[float, Candidates, int, bool] | None = None
+    found: tuple[float, Candidates, int, bool] | None = None
     for one in families:
         n, m = one.trials
         p, q = one.left / n, one.right / m
         for swapped in (False, True):
             promised = _promise(q, p, (m, n), delta, weight) if swapped else _promise(p, q, (n, m), delta, weight)
             place = int(np.argmax(promised))
-            if best is None or promised[place] > best[0]:
-                best = float(promised[place]), one, place, swapped
-    invariant(best is not None, "there are events to choose from")
-    assert best is not None
-    return best[1].event(best[2]), best[3]
+            if found is None or promised[place] > found[0]:
+                found = float(promised[place]), one, place, swapped
+    invariant(found is not None, "there are events to choose from")
+    assert found is not None
+    return found[1].event(found[2]), found[3]
 
 
 def _promise(p: Floats, q: Floats, trials: tuple[int, int], delta: float, weight: float) -> Floats:

@@ -89,8 +89,9 @@ class Finding:
 
 
 def judged(
-    attack: str, target: str, rate: Rate, control: Rate | float, *, leak: str, quiet: str, figures: Mapping[str, Any]
-) -> Finding:
+    attack: str, target: str, rate: Rate, control: Rate | float, *, leak: str, quiet: str, figures: Mapping[str, Any],
+    alpha: float = ALPHA,
+) -> Finding:  # fmt: skip
     """The finding, with the sentence that fits: `leak` where the attack surely does better than its control, else `quiet`.
 
     A control of nobody could never show that an attack does better, and would acquit everything; so there is none. So
@@ -101,7 +102,7 @@ def judged(
         raise Refused("no_control", f"{attack}: nobody is in the control group, so nothing can be told from chance.", fix=fix)
     if not rate.trials:
         quiet = f"Nothing could be tried, so this says nothing: {quiet}"
-    found = Finding(attack, target, quiet, rate, control, figures=figures)
+    found = Finding(attack, target, quiet, rate, control, alpha, figures)
     if rate.trials and found.usual < 1 and Rate(rate.trials, rate.trials).low(found.alpha / 2) <= found.chance[1]:
         found = replace(found, sentence=f"{quiet} {TOO_FEW}")
     return replace(found, sentence=leak) if found.leaks else found

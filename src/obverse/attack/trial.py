@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from obverse.attack.events import Event
-from obverse.attack.evidence import Evidence, choose, epsilon_lower_bound, evidence
+from obverse.attack.evidence import Evidence, choose, epsilon_lower_bound, strongest
 from obverse.attack.outputs import Form, counted, form_of, written
+from obverse.attack.reachable import Supposed
 from obverse.core.errors import Refused, invariant
 
 Draw = Callable[[Any, int], Any]  # an input and a number n: n independent outputs
@@ -84,7 +85,7 @@ def trial(
 
     Claim:   if the mechanism is (epsilon, delta)-DP and the pairs are neighbours, the bound exceeds epsilon with a chance of
              at most alpha.
-    Proof:   the pair, the form and the event are chosen on other outputs than those that are counted, and the form writes
+    Proof:   the pair, the form and the events are chosen on other outputs than those that are counted, and the form writes
              each output by itself, which is post-processing; then as epsilon_lower_bound.
     Assumes: outputs are independent draws.
     """
@@ -93,7 +94,8 @@ def trial(
         raise Refused("bad_parameter", "a claim has an epsilon of at least 0 and a delta from 0 to below 1.")
     drawn = _Counted(draw, samples * 2 + (2 * _pilot(samples, len(pairs)) * len(pairs) if len(pairs) > 1 else 0), progress)
     pair = pairs[0] if len(pairs) == 1 else _worst(drawn, pairs, _pilot(samples, len(pairs)), delta)
-    return Verdict(_measured(drawn, pair, samples, delta, alpha), pair, len(pairs), claimed)
+    supposed = Supposed(claimed, _truths(pair)) if claimed else None
+    return Verdict(_measured(drawn, pair, samples, delta, alpha, supposed), pair, len(pairs), claimed)
 
 
 def _pilot(samples: int, pairs: int) -> int:
@@ -109,21 +111,30 @@ def _worst(draw: _Counted, pairs: Sequence[Pair], samples: int, delta: float) ->
     return pairs[found.index(max(found))]
 
 
-def _measured(draw: _Counted, pair: Pair, samples: int, delta: float, alpha: float) -> Evidence:
+def _truths(pair: Pair) -> tuple[float, float] | None:
+    """The inputs, where each is a number: a mechanism may add its noise to it as it is."""
+    plain = [one[0] if isinstance(one, (list, tuple)) and len(one) == 1 else one for one in pair]
+    return (float(plain[0]), float(plain[1])) if all(isinstance(one, (int, float)) for one in plain) else None
+
+
+def _measured(draw: _Counted, pair: Pair, samples: int, delta: float, alpha: float, supposed: Supposed | None) -> Evidence:
     form = form_of([draw(side, min(64, samples // 2)) for side in pair])
     choosing = min(samples // 2, max(10_000, CHOOSING_MAX // form.width))
     seen = [draw(side, choosing) for side in pair]
-    event, swapped = choose(*map(form.array, seen), delta=delta, alpha=alpha)
-    said = _named(form, event, seen) if form.shape is None and isinstance(event, Event) else event.words
+    chosen = choose(*map(form.array, seen), delta=delta, alpha=alpha, supposed=supposed)
+    first = chosen[0][0]
+    said = _named(form, first, seen) if form.shape is None and isinstance(first, Event) else None
     del seen
-    hits, left = [0, 0], samples - choosing
+    hits, left = [[0, 0] for _ in chosen], samples - choosing
     while left:
         some = min(left, max(1, BLOCK // form.width))
         for place, side in enumerate(pair):
-            hits[place] += event.hits(form.array(draw(side, some)))
+            outputs = form.array(draw(side, some))
+            for counts, (event, _) in zip(hits, chosen):
+                counts[place] += event.hits(outputs)
         left -= some
-    a, b = hits[::-1] if swapped else hits
-    return replace(evidence(event, (a, b), (samples - choosing,) * 2, delta=delta, alpha=alpha), event=said)
+    found = strongest(chosen, [(a, b) for a, b in hits], (samples - choosing,) * 2, delta=delta, alpha=alpha)
+    return found if said is None else replace(found, event=said)
 
 
 def _named(form: Form, event: Event, seen: Sequence[Any]) -> str:

@@ -55,9 +55,10 @@ def membership(averages: Path, members: Path, outsiders: Path, world: Path | Non
 @click.option("--present", required=True, metavar="COLUMN", help="Answers while a person is in the data.")
 @click.option("--absent", required=True, metavar="COLUMN", help="Answers to the same question without that person.")
 @click.option("--epsilon", type=Range(0), required=True, help="What one answer claims to lose.")
+@click.option("--delta", type=Range(0, 1, max_open=True), default=0.0, help="Delta of the claim; 0 unless given.")
 @with_door
 @with_json
-def low_bits(answers: Path, present: str, absent: str, epsilon: float, as_json: bool, door: Reading) -> None:
+def low_bits(answers: Path, present: str, absent: str, epsilon: float, delta: float, as_json: bool, door: Reading) -> None:
     """Read the last bits of noisy answers: do they betray what was added to?
 
     \b
@@ -74,7 +75,7 @@ def low_bits(answers: Path, present: str, absent: str, epsilon: float, as_json: 
     for name in (present, absent):
         given = [value for value in column(table, name) if value is not None]  # one may have been asked more often
         sides.append(_matrix({name: np.array(given, dtype=object)}, [name], answers)[:, 0])
-    finish(LowBits(epsilon).run(sides[0], sides[1], answers.name), as_json)
+    finish(LowBits(epsilon, delta).run(sides[0], sides[1], answers.name), as_json)
 
 
 def _matrix(table: Table, names: list[str], path: Path) -> NDArray[np.float64]:

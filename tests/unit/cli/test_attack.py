@@ -222,8 +222,15 @@ def test_last_bits_of_answers_are_read(obverse: Obverse) -> None:
     noise = np.random.default_rng(3).laplace(0, 4, (2, 6_000))
     write("answers.csv", {"with": [repr(float(x)) for x in 1 + noise[0]], "without": [repr(float(x)) for x in noise[1]]})
     options = ("attack", "low-bits", "answers.csv", "--present", "with", "--absent", "without")
-    assert obverse(*options, "--epsilon", "0.25").exit_code == LEAKS
-    assert obverse(*options, "--epsilon", "2").exit_code == obverse(*options, "--epsilon", "1000").exit_code == 0
+    assert obverse(*options, "--epsilon", "0.25").exit_code == obverse(*options, "--epsilon", "2").exit_code == LEAKS
+    for claim in (("--epsilon", "1000"), ("--epsilon", "2", "--delta", "0.9")):
+        assert obverse(*options, *claim).exit_code == 0
+    found = told(obverse(*options, "--epsilon", "0.25", "--json"))
+    assert found["figures"]["false_alarm"] == 0.05
+    assert found["rate"]["trials"] == 3_000
+    noise = np.rint(noise * 1024) / 1024
+    write("answers.csv", {"with": [repr(float(x)) for x in 1 + noise[0]], "without": [repr(float(x)) for x in noise[1]]})
+    assert obverse(*options, "--epsilon", "0.25").exit_code == 0
     write("words.csv", {"with": ["a"], "without": ["b"]})
     refused = obverse("attack", "low-bits", "words.csv", *options[3:], "--epsilon", "1", "--json")
     assert told(refused)["error"]["code"] == "not_numbers"

@@ -15,7 +15,9 @@ NOISE = """
 import numpy as np
 random = np.random.default_rng(1)
 def laplace(given, n):
-    return np.asarray(given) + random.laplace(0, 1, (n, np.size(given)))
+    return np.asarray(given) + np.rint(1024 * random.laplace(0, 1, (n, np.size(given)))) / 1024
+def textbook(given, n):
+    return given + random.laplace(0, 1, n)
 number = 3
 def broken(given, n):
     raise ValueError('no noise today')
@@ -47,6 +49,13 @@ def test_a_claim_that_is_too_small_is_refuted_and_the_exit_says_so(folder: Path)
     told = json.loads(found.stdout)
     assert (found.exit_code, told["refuted"]) == (5, True)
     assert told["epsilon_at_least"] > 0.5
+
+
+def test_noise_in_floating_point_is_refuted_by_its_last_bits(folder: Path) -> None:
+    found = run("noise_on_trial:textbook", "--epsilon", "1", "--samples", "9900", "--json")
+    told = json.loads(found.stdout)
+    assert (found.exit_code, told["refuted"]) == (5, True)
+    assert "multiple of 2^" in told["event"] or "reaches the output" in told["event"]
 
 
 def test_bad_neighbours_are_searched_among_lists(folder: Path) -> None:

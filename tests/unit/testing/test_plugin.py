@@ -18,7 +18,7 @@ import numpy as np
 random = np.random.default_rng(1)
 
 def noise(given, n):
-    return given + random.laplace(0, 1, n)
+    return given + np.rint(random.laplace(0, 1, n) * 1024) / 1024
 
 def test_stands(refutes):
     assert not refutes(noise, 1.0, samples=20_000)
@@ -41,7 +41,7 @@ def test_lists_and_deltas_are_taken() -> None:
     random = np.random.default_rng(2)
 
     def noise(given, n):
-        return np.asarray(given) + random.normal(0, 10, (n, len(given)))
+        return np.asarray(given) + np.rint(random.normal(0, 10, (n, len(given))) * 1024) / 1024
 
     found = refute(noise, 1.0, pairs=pairs(3), delta=1e-5, samples=4_000)
     assert not found

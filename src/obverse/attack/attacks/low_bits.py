@@ -6,47 +6,69 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from obverse.attack.finding import Finding, Rate, judged, share
+from obverse.attack.evidence import best, last_bit_groups
+from obverse.attack.finding import ALPHA, Finding, Rate, judged, share
+from obverse.attack.reachable import Supposed
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from obverse.attack.events import AnyEvent
 
     Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class LowBits:
-    """Tells from an answer's size and the place of its last bit whether a person is in the data.
+    """Looks for an event of an answer's size and last bits that is likelier with a person, or without, than epsilon allows.
 
-    Half of the answers with and without the person teach how often each looks like that, the others are guessed. A trial is one
-    of these; it is won if the guess is right. The control is what epsilon allows: from an answer with pure epsilon, nobody
-    guesses right, at even odds, more often than e^epsilon / (1 + e^epsilon). Only counts near zero betray themselves so.
+    Every other answer chooses the event, those between are counted. Events: answers of some sizes that are, or are not,
+    multiples of a power of two; zeros at the end of the mantissa; answers that the textbook's sampler, in doubles and of the
+    scale that epsilon asks for, can give around one true value and not around the other (whole numbers, found from medians).
+    A trial is a counted answer of the likelier side; it is won if the event happens. The control is what epsilon and delta
+    allow: e^epsilon times the chance on the other side, plus delta.
+
+    Claim:   answers that keep (epsilon, delta) are blamed with a chance of at most 5 %.
+    Proof:   one event of last bits and one of the sampler are chosen, with the likelier side, on other answers, so counts are
+             binomial. Answers are blamed where an event's lower Clopper-Pearson bound on the likelier side exceeds e^epsilon
+             times the upper one on the other, plus delta; each of the four bounds errs with a chance of at most 1.25 %.
+    Assumes: answers are independent.
     """
 
     name: ClassVar[str] = "low_bits"
     summary: ClassVar[str] = "Read the last bits of noisy answers: do they betray what was added to?"
     epsilon: float = 1.0
+    delta: float = 0.0
 
     def run(self, present: Numbers, absent: Numbers, target: str = "noisy answers") -> Finding:
         """Answers to one question on two databases that differ in one person."""
-        import numpy as np
-
-        count = min(len(present), len(absent)) // 2
-        learned = [np.bincount(looks(side[:count]), minlength=LOOKS) + 0.5 for side in (present, absent)]
-        likelier = np.log(learned[0]) - np.log(learned[1])
-        wins = 0
-        for side, is_present in ((present, True), (absent, False)):
-            judged_ones = side[count : 2 * count]
-            wins += int(((likelier[looks(judged_ones)] > 0) == is_present).sum())
-        allowed = 1 / (1 + math.exp(-self.epsilon))
-        rate = Rate(wins, 2 * count)
-        told = f"{share(wins, 2 * count)} answers are told apart by their last bits"
-        bound = f"epsilon {self.epsilon:g} allows {100 * allowed:.3g} %"
+        figures = {"epsilon": self.epsilon, "delta": self.delta, "false_alarm": ALPHA}
+        if min(len(present), len(absent)) < 2:
+            quiet = "there are too few answers to choose an event and to count it."
+            return judged(self.name, target, Rate(0, 0), 1.0, figures=figures, leak="", quiet=quiet)
+        groups = last_bit_groups(present[::2], absent[::2], Supposed(self.epsilon))
+        alpha = ALPHA / len(groups)
+        chosen = [best(group, delta=self.delta, alpha=alpha) for group in groups]
+        found = [self._counted(event, swapped, present[1::2], absent[1::2], alpha) for event, swapped in chosen]
+        rate, allowed, told = max(found, key=lambda one: one[0].low(alpha / 2) / max(one[1], 1e-300))
         return judged(
-            self.name, target, rate, allowed, figures={"epsilon": self.epsilon},
-            leak=f"{told}, and {bound}: the noise is not what it claims to be.", quiet=f"{told}; {bound}.",
+            self.name, target, rate, allowed, figures=figures, alpha=alpha,
+            leak=f"{told}: the noise is not what it claims to be. Noise that is, is blamed with a chance of at most 5 %.",
+            quiet=f"{told}.",
         )  # fmt: skip
+
+    def _counted(
+        self, event: AnyEvent, likelier_is_absent: bool, present: Numbers, absent: Numbers, alpha: float
+    ) -> tuple[Rate, float, str]:
+        """How often it happened on the likelier side, how often at most by what epsilon and the other side say, and words."""
+        sides = [("with the person", present), ("without", absent)]
+        (likelier, here), (other, there) = sides[::-1] if likelier_is_absent else sides
+        rate, beside = Rate(event.hits(here), len(here)), Rate(event.hits(there), len(there))
+        allowed = min(1.0, math.exp(min(self.epsilon, 700)) * beside.high(alpha / 2) + self.delta)
+        told = f"{share(rate.wins, rate.trials)} answers {likelier} and {share(beside.wins, beside.trials)} {other} are such"
+        bound = f"epsilon {self.epsilon:g}{f' and delta {self.delta:g}' if self.delta else ''} allows {100 * allowed:.3g} %"
+        return rate, allowed, f"{event.words}: {told}, and {bound}"
 
     @staticmethod
     def planted(generator: np.random.Generator) -> Finding:
@@ -61,20 +83,3 @@ class LowBits:
 
         noise = np.rint(1024 * generator.laplace(0, 4, (2, 10_000))) / 1024
         return LowBits(0.25).run(1 + noise[0], 0 + noise[1], "honest")
-
-
-SIZES, PLACES = (-8, 8), (-62, 2)  # powers of two, beyond which answers look alike
-LOOKS = 2 * (SIZES[1] - SIZES[0] + 1) * (PLACES[1] - PLACES[0] + 1)
-
-
-def looks(numbers: Numbers) -> NDArray[np.int64]:
-    """Sign, size and last bit of each number as one code."""
-    import numpy as np
-
-    fraction, exponent = np.frexp(np.abs(numbers))
-    whole = np.ldexp(fraction, 53).astype(np.int64)
-    lowest = np.log2(np.maximum(whole & -whole, 1)).astype(np.int64)
-    size = np.clip(exponent.astype(np.int64), *SIZES) - SIZES[0]
-    place = np.clip(exponent.astype(np.int64) - 53 + lowest, *PLACES) - PLACES[0]
-    wide = PLACES[1] - PLACES[0] + 1
-    return np.asarray((size * wide + place) * 2 + (numbers < 0), dtype=np.int64)
