@@ -81,7 +81,7 @@ def reachable(left: NDArray[np.generic], right: NDArray[np.generic], supposed: S
     if left[0].size > 1 or (left.dtype.kind in "biu" and right.dtype.kind in "biu") or not supposed.epsilon > 0:
         return []
     sides = _finite(left[:CHOOSING_MAX]), _finite(right[:CHOOSING_MAX])
-    medians = [float(np.rint(np.median(side))) for side in sides]
+    medians = [float(np.rint(np.median(side))) + 0.0 for side in sides]  # never minus zero
     pairs = {(medians[0], medians[1])} | ({supposed.truths} if supposed.truths else set())
     family: list[Reached] = []
     hits: list[list[int]] = []

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
+FALSE_ALARM = "A mechanism that keeps its claim is blamed with a chance of at most 5 %."
+
 
 @dataclass(frozen=True, slots=True)
 class LowBits:
@@ -54,7 +56,7 @@ class LowBits:
         rate, allowed, told = max(found, key=lambda one: one[0].low(alpha / 2) / max(one[1], 1e-300))
         return judged(
             self.name, target, rate, allowed, figures=figures, alpha=alpha,
-            leak=f"{told}: the noise is not what it claims to be. Noise that is, is blamed with a chance of at most 5 %.",
+            leak=f"{told}: the noise is not what it claims to be. {FALSE_ALARM}",
             quiet=f"{told}.",
         )  # fmt: skip
 
@@ -66,9 +68,9 @@ class LowBits:
         (likelier, here), (other, there) = sides[::-1] if likelier_is_absent else sides
         rate, beside = Rate(event.hits(here), len(here)), Rate(event.hits(there), len(there))
         allowed = min(1.0, math.exp(min(self.epsilon, 700)) * beside.high(alpha / 2) + self.delta)
-        told = f"{share(rate.wins, rate.trials)} answers {likelier} and {share(beside.wins, beside.trials)} {other} are such"
+        told = f"happened in {share(rate.wins, rate.trials)} answers {likelier} and {share(beside.wins, beside.trials)} {other}"
         bound = f"epsilon {self.epsilon:g}{f' and delta {self.delta:g}' if self.delta else ''} allows {100 * allowed:.3g} %"
-        return rate, allowed, f"{event.words}: {told}, and {bound}"
+        return rate, allowed, f"The event '{event.words}' {told}; {bound}"
 
     @staticmethod
     def planted(generator: np.random.Generator) -> Finding:
