@@ -10,7 +10,7 @@ from typing import Any
 from obverse.attack.events import Event
 from obverse.attack.evidence import Evidence, choose, epsilon_lower_bound, strongest
 from obverse.attack.outputs import Form, counted, form_of, written
-from obverse.attack.reachable import Supposed
+from obverse.attack.reachable import WHOLE_MAX, Supposed
 from obverse.core.errors import Refused, invariant
 
 Draw = Callable[[Any, int], Any]  # an input and a number n: n independent outputs
@@ -114,7 +114,8 @@ def _worst(draw: _Counted, pairs: Sequence[Pair], samples: int, delta: float) ->
 def _truths(pair: Pair) -> tuple[float, float] | None:
     """The inputs, where each is a number: a mechanism may add its noise to it as it is."""
     plain = [one[0] if isinstance(one, (list, tuple)) and len(one) == 1 else one for one in pair]
-    return (float(plain[0]), float(plain[1])) if all(isinstance(one, (int, float)) for one in plain) else None
+    fits = all(isinstance(one, (int, float)) and abs(one) <= WHOLE_MAX for one in plain)
+    return (float(plain[0]), float(plain[1])) if fits else None
 
 
 def _measured(draw: _Counted, pair: Pair, samples: int, delta: float, alpha: float, supposed: Supposed | None) -> Evidence:

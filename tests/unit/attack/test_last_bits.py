@@ -86,6 +86,23 @@ def test_the_attack_on_low_bits_finds_floating_point_laplace_in_20_000_answers(
     assert "blamed with a chance of at most 5 %" in found.sentence
 
 
+@pytest.mark.parametrize("pair", [((37.0,), (38.0,)), (37, 38), (0, 1)])
+def test_truths_may_be_lists_of_one_number_or_hidden_in_the_mechanism(pair: tuple) -> None:
+    """Where the inputs are not the true values, these are found from medians."""
+    random, base = np.random.default_rng(9), 37 - np.ravel(pair[0])[0]
+    shape = np.shape(pair[0])
+    found = trial(lambda given, n: base + given + random.laplace(0, 0.5, (n, *shape)), [pair], OUTPUTS - 64, claimed=2.0)
+    assert found.refuted, found.sentence
+    assert "from 37" in found.evidence.event or "from 38" in found.evidence.event
+
+
+def test_inputs_beyond_doubles_are_no_truths() -> None:
+    random = np.random.default_rng(10)
+    assert not trial(
+        lambda given, n: random.integers(0, 5, n) / 4, [(10**400, -(10**400))], 1_000, claimed=1.0, alpha=1e-6
+    ).refuted
+
+
 def test_true_values_that_hide_the_bits_take_more_outputs() -> None:
     """1,000 and 1,001: so few outputs show it at epsilon 0.1 alone; as many as `obverse verify` draws show it at 1 too."""
     random = np.random.default_rng(8)
