@@ -131,6 +131,11 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
         "SELECT clinic, AVG(cost) FROM visits GROUP BY clinic",
     ),
     ("distinct", "SELECT DISTINCT zip FROM people", "SELECT zip, COUNT(*) FROM people GROUP BY zip"),
+    (
+        "distinct_of_rows",
+        "SELECT DISTINCT sex FROM people WHERE age > 119",
+        "SELECT sex, COUNT(*) FROM people WHERE age > 119 GROUP BY sex",
+    ),
     ("distinct_aggregate", "SELECT SUM(DISTINCT age) FROM people", "SELECT COUNT(DISTINCT age), SUM(age) FROM people"),
     ("sample", "SELECT AVG(age) FROM people TABLESAMPLE 10%", "SELECT AVG(age) FROM people"),
     (

@@ -27,7 +27,7 @@ NOT_PROMISED = (
     "Shared keys on longer unit paths.",
     "Two spellings of one key.",
     "A file that is exchanged or written while a question runs",
-    "Rows whose key is outside a declared list",
+    "Missing and undeclared values",
     "A crash of the engine",
     "Learned limits",
     "Averages of few rows",

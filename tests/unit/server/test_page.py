@@ -554,7 +554,7 @@ def test_the_curators_desks_show_and_change_what_is_theirs(page: Page) -> None:
     tab.click("Let the service check it too")
     tab.sees("the same")
     moved(tab, "surveys")
-    tab.click("Make links")
+    tab.click("Make links", "section:has(a[href$='/survey/smokes']) button")
     tab.sees(f"{page.address}/#/hospital/survey/smokes?token=")
     quiet(tab)
 

@@ -76,8 +76,9 @@ def test_reports_on_their_way_to_a_slow_disk_count_as_waiting(monkeypatch: pytes
         written = asyncio.Event()
 
         class Slow:
-            async def work(self, project: str, action: Any) -> None:
+            async def work(self, project: str, action: Any) -> list[None]:
                 await written.wait()
+                return [None] * 10
 
         boxes, taken, tasks = inbox.Inboxes(Slow(), wait_s=0.01), 0, []  # type: ignore[arg-type]
         for _ in range(8):
