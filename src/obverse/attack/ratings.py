@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -57,17 +56,13 @@ class Clues:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The best record: how far it is ahead of the second, in deviations of all scores; lead and score as parts of a perfect."""
+    """The best record, one of them by chance where several are, and how far it is ahead of the second in deviations of all
+    scores; its score and that of a person's own record, as parts of a perfect one. Person -1: all records fit alike."""
 
     person: int
     eccentricity: float
-    lead: float
     fit: float
-
-    @property
-    def clarity(self) -> float:
-        """How good and how much better than others it is: the geometric mean of fit and lead."""
-        return math.sqrt(self.lead * self.fit)
+    own: float
 
 
 def by_item(person: Codes, item: Codes, stars: Numbers, day: Numbers, *, people: int, items: int) -> Ratings:
@@ -78,8 +73,12 @@ def by_item(person: Codes, item: Codes, stars: Numbers, day: Numbers, *, people:
     return Ratings(people, start, person[order], stars[order], day[order])
 
 
-def scoreboard(ratings: Ratings, clues: Clues, weights: Numbers) -> Match:
-    """The record with the largest sum over clues of w (exp(-|stars| / 1.5) + exp(-|days| / 30)); what is missing scores 0."""
+def scoreboard(
+    ratings: Ratings, clues: Clues, weights: Numbers, generator: np.random.Generator, person: int | None = None
+) -> Match:
+    """The record with the largest sum over clues of w (exp(-|stars| / 1.5) + exp(-|days| / 30)); what is missing scores 0.
+
+    `person` says whose record is their own."""
     import numpy as np
 
     counts = ratings.support[clues.items]
@@ -93,11 +92,10 @@ def scoreboard(ratings: Ratings, clues: Clues, weights: Numbers) -> Match:
     deviation = float(scores.std())
     if deviation == 0 or len(scores) < 2:
         return Match(-1, 0.0, 0.0, 0.0)
-    second, best = np.argpartition(scores, -2)[-2:]
-    if scores[second] > scores[best]:
-        second, best = best, second
-    ahead = float(scores[best] - scores[second])
-    return Match(int(best), ahead / deviation, ahead / perfect, float(scores[best]) / perfect)
+    second, best = np.partition(scores, -2)[-2:].tolist()
+    chosen = int(generator.choice(np.flatnonzero(scores == best)))
+    own = float(scores[person]) if person is not None else 0.0
+    return Match(chosen, (best - second) / deviation, best / perfect, own / perfect)
 
 
 def of_table(table: Table, names: Names) -> tuple[Ratings, list[str], dict[str, int]]:

@@ -70,12 +70,23 @@ def print_finding(found: Finding) -> None:
         f"{found.rate.wins:,} of {found.rate.trials:,}",
         f"{percent(found.rate.value)} ({percent(low)} to {percent(high)})",
         f"{percent(found.usual)}{around}",
-        "yes" if found.leaks else "no",
+        "yes" if found.leaks else "too few" if found.too_few else "no",
     ]
     print_table([Heading(name) for name in ("attack", "won", "rate", "control", "leaks")], [row])
     print_fact("Finding", found.sentence, colour="red" if found.leaks else "green")
     for name, value in found.figures.items():
         print_fact("", f"{name.replace('_', ' ')}: {_shown(value)}")
+    for place, line in enumerate(_judged(found)):
+        print_fact("" if place else "Judged", line)
+
+
+def _judged(found: Finding) -> list[str]:
+    """What the verdict rests on, and how often it blames a harmless target."""
+    if not found.tests:
+        return []
+    lines = [f"{one.words}: p {'below 1e-9' if one.p < 1e-9 else f'= {one.p:.2g}'}" for one in found.tests]
+    each = "" if len(lines) == 1 else f", {percent(found.each_alpha)} for each of {len(lines)} tests"
+    return [*lines, f"a harmless target is blamed with a chance of at most {percent(found.alpha)}{each}"]
 
 
 def columns_of(on: str) -> tuple[list[str], dict[str, str]]:

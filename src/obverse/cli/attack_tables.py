@@ -10,7 +10,6 @@ import click
 from obverse.cli.attack_findings import FILE, columns_of, finish, renamed, with_columns, with_door
 from obverse.cli.failures import Verb
 from obverse.cli.options import ON, SECRET, with_json
-from obverse.core.errors import Refused
 
 if TYPE_CHECKING:
     from obverse.session.reviewed import Reading
@@ -45,11 +44,11 @@ def linkage(
 @click.command(cls=Verb, name="fuzzy-linkage")
 @click.argument("released", type=FILE)
 @click.option("--known", type=FILE, required=True, help="A few ratings of each person, in the same columns.")
-@click.option("--person", required=True, metavar="COLUMN", help="Who; people who are not in the release are the control.")
+@click.option("--person", required=True, metavar="COLUMN", help="Who; people who are not in the release are a control.")
 @click.option("--item", required=True, metavar="COLUMN", help="What was rated.")
 @click.option("--stars", required=True, metavar="COLUMN", help="How it was rated, as a number.")
 @click.option("--date", metavar="COLUMN", help="When: a date, or days as a number.")
-@click.option("--eccentricity", type=float, default=1.5, show_default=True, help="Deviations by which the best must be ahead.")
+@click.option("--eccentricity", type=float, default=1.5, show_default=True, help="Deviations at which the paper names somebody.")
 @with_door
 @with_json
 def fuzzy_linkage(
@@ -79,10 +78,7 @@ def fuzzy_linkage(
     clues = clues_of(door.table(known, wanted), names, items)
     inside = [(place[name], one) for name, one in clues.items() if name in place]
     outside = [one for name, one in clues.items() if name not in place]
-    if not outside:
-        fix = "add what is known of people who are not in the release"
-        raise Refused("no_control", "without people outside a match may be a coincidence.", fix=fix)
-    finish(FuzzyLinkage(eccentricity).run(ratings, inside, outside, released.name), as_json)
+    finish(FuzzyLinkage(eccentricity).run(ratings, inside, outside, released.name, people), as_json)
 
 
 @click.command(cls=Verb)

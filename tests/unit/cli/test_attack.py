@@ -69,6 +69,19 @@ def test_generalised_rows_are_not_linked_and_the_exit_code_is_0(obverse: Obverse
     assert found.exit_code == 0
 
 
+def test_a_verdict_is_printed_with_its_tests_and_its_false_alarm_rate(obverse: Obverse) -> None:
+    released = write("seven.csv", {"id": range(7), "zip": [1, 2, 3, 4, 4, 5, 5]})
+    found = obverse("attack", "linkage", released, "--known", released, "--on", "zip", "--truth", "id")
+    words = " ".join(found.stdout.split())
+    assert (found.exit_code, "p = 0.0048" in words, "blamed with a chance of at most 5 %" in words) == (LEAKS, True, True)
+    few = write("two.csv", {"id": range(2), "zip": range(2)})
+    found = obverse("attack", "linkage", few, "--known", few, "--on", "zip", "--truth", "id")
+    assert (found.exit_code, "too few" in found.stdout.splitlines()[2]) == (0, True)
+    assert told(obverse("attack", "linkage", few, "--known", few, "--on", "zip", "--truth", "id", "--json"))["verdict"] == (
+        "too few to judge"
+    )
+
+
 def test_columns_may_have_other_names_in_the_known_table(obverse: Obverse) -> None:
     write("one.csv", {"zip": ["130**", "131**"], "s": ["flu", "gout"]})
     write("two.csv", {"plz": ["13012", "13155"], "id": ["a", "b"]})
@@ -128,8 +141,10 @@ def test_clues_find_records_of_sparse_data(obverse: Obverse) -> None:
     options = ("--person", "who", "--item", "film", "--stars", "stars", "--date", "day", "--json")
     found = obverse("attack", "fuzzy-linkage", "ratings.csv", "--known", "clues.csv", *options)
     assert (found.exit_code, told(found)["rate"]["trials"], told(found)["figures"]["records"]) == (LEAKS, 60, 300)
-    refused = obverse("attack", "fuzzy-linkage", "clues.csv", "--known", "clues.csv", *options)
-    assert told(refused)["error"]["code"] == "no_control"
+    assert [one["alpha"] for one in told(found)["tests"]] == [0.025, 0.025]
+    assert told(found)["figures"]["first_named"][0].startswith("p")
+    itself = obverse("attack", "fuzzy-linkage", "clues.csv", "--known", "clues.csv", *options)
+    assert (itself.exit_code, [one["alpha"] for one in told(itself)["tests"]]) == (LEAKS, [0.05])  # chance is control enough
 
 
 def test_exact_counts_are_differenced_and_noise_stops_it(obverse: Obverse, people: str) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from obverse.attack.classes import column, rows, same
 from obverse.attack.examples import people_list, pick
-from obverse.attack.finding import Finding, Rate, judged, share
+from obverse.attack.finding import Finding, Rate, SignificanceTest, judged, share
 from obverse.attack.matching import matched
+from obverse.attack.permutation import at_least_right, fisher, fisher_at_best
 from obverse.core.errors import Refused
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from obverse.attack.targets import Table
+
+    Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,12 @@ class Linkage:
     A trial is a known person who is in the release; it is won if the row that is named is the person's own. The control is
     people who are not in the release: whoever is "found" among them is found by chance. Where everybody known is in it, the
     control is the chance to hit the right row blindly. Generalised cells (130**, [20-30), {a, b}, *) fit all they stand for.
+
+    Claim:   a release whose columns say nothing of whose a row is, is blamed with a chance of at most alpha.
+    Proof:   two tests share alpha. Of those named in the release, at least as many are right as would be if rows had been
+             handed out by chance (`at_least_right`, where the truth is known); and of people in the release more are named,
+             rightly where that is known, than of people who are not (Fisher's exact test, where there are such).
+    Assumes: people were not chosen by what their rows say.
     """
 
     name: ClassVar[str] = "linkage"
@@ -42,32 +52,43 @@ class Linkage:
         target: str = "a release",
     ) -> Finding:
         """`truth` names a column of both tables that tells who is who; `outsiders` are people who are surely not released."""
+        import numpy as np
+
         if truth is None and outsiders is None:
             fix = "name a column of both tables that tells who is who (--truth), or people who are surely not in it (--control)"
             raise Refused("no_control", "without a control group a match may be a coincidence.", fix=fix)
         everybody = known if outsiders is None else _together(known, outsiders, on if truth is None else (*on, truth))
         search = matched(released, everybody, on)
         links = search.links()
+        named, tests = links >= 0, []
         if truth is not None:
-            rate, control = _verified(links, released, everybody, truth)
+            who, whose = same(column(everybody, truth), column(released, truth))
+            inside = np.isin(who, whose)
+            right = inside & named & (np.append(whose, -3)[links] == who)
+            rate, outside = Rate(int(right.sum()), int(inside.sum())), Rate(int((named & ~inside).sum()), int((~inside).sum()))
+            control: Rate | float = outside if outside.trials else 1 / max(1, len(whose))
+            tests = [_against_chance(rate.wins, who[inside], who[inside & named], whose)]
         else:
-            named, inside = links >= 0, rows(known)
-            rate = Rate(int(named[:inside].sum()), inside)
-            control = Rate(int(named[inside:].sum()), len(named) - inside)
+            inside = np.arange(len(links)) < rows(known)
+            rate = Rate(int(named[inside].sum()), int(inside.sum()))
+            control = outside = Rate(int(named[~inside].sum()), int((~inside).sum()))
+        if outside.trials or not tests:
+            tests.append(_against_outsiders(rate, outside))
         figures = {
             "smallest_class": search.released.smallest,
             "rows_alone": int((search.released.sizes == 1).sum()),
             "people_alone": int((search.people.sizes == 1).sum()),
-            "named": int((links >= 0).sum()),
+            "named": int(named.sum()),
+            **({"named_rightly": rate.wins} if truth is not None else {}),
         }
         told = f"{share(rate.wins, rate.trials)} known people are matched with one row of the release each"
-        right = ", and rightly" if truth is not None else ""
+        rightly = ", and rightly" if truth is not None else ""
         what = ", ".join(on)
         apart = " No row fits anybody known: are these columns written alike in both tables?" if search.nobody else ""
         return judged(
             self.name, target, rate, control, figures=figures,
-            leak=f"By {what}, {told}{right}; the release is not anonymous.",
-            quiet=f"By {what}, {told}{right}; that is no more than chance explains.{apart}",
+            leak=f"By {what}, {told}{rightly}; the release is not anonymous.",
+            quiet=f"By {what}, {told}{rightly}; that is not surely more than chance.{apart}", tests=tests,
         )  # fmt: skip
 
     @staticmethod
@@ -92,15 +113,23 @@ def _together(known: Table, outsiders: Table, names: Sequence[str]) -> Table:
     return {name: np.concatenate([column(known, name), column(outsiders, name)]) for name in names}
 
 
-def _verified(links: NDArray[np.int64], released: Table, known: Table, truth: str) -> tuple[Rate, Rate | float]:
-    """Right links among people who are in the release, and links of those who are not."""
+def _against_chance(right: int, inside: Codes, named: Codes, whose: Codes) -> SignificanceTest:
+    """How many are named rightly, against rows handed out by chance: whose each row is, and who of those inside is named."""
     import numpy as np
 
-    who, whose = same(column(known, truth), column(released, truth))
-    inside = np.isin(who, whose)
-    right = (links >= 0) & (whose[links] == who) if len(whose) else np.zeros(len(links), dtype=bool)
-    rate = Rate(int(right[inside].sum()), int(inside.sum()))
-    outside = int((~inside).sum())
-    if outside:
-        return rate, Rate(int((links[~inside] >= 0).sum()), outside)
-    return rate, 1 / max(1, len(whose))
+    held = np.bincount(whose[whose >= 0], minlength=int(inside.max(initial=-1)) + 1)
+
+    def blocks(people: Codes) -> Counter[tuple[int, int]]:
+        who, times = np.unique(people, return_counts=True)
+        return Counter(zip(times.tolist(), held[who].tolist()))
+
+    could_be = sum(times * min(block) for block, times in blocks(inside).items())
+    expected = float(held[named].sum()) / max(1, len(whose))
+    words = f"named rightly, {right:,}, where {expected:.3g} would be by chance"
+    p, at_best = (at_least_right(n, blocks(who), len(whose)) for n, who in ((right, named), (could_be, inside)))
+    return SignificanceTest(words, p, at_best)
+
+
+def _against_outsiders(rate: Rate, outside: Rate) -> SignificanceTest:
+    p = fisher(rate.wins, rate.trials, outside.wins, outside.trials)
+    return SignificanceTest("against people who are not in the release", p, fisher_at_best(rate.trials, outside.trials))

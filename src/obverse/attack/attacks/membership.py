@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from obverse.attack.finding import Finding, Rate, judged, share
+from obverse.attack.finding import Finding, Rate, SignificanceTest, judged, share
+from obverse.attack.permutation import fisher, fisher_at_best, rank_sum
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +21,11 @@ class Membership:
 
     A trial is a member; it is won if the trace is above all but a share `false_alarms` of the traces of some people outside,
     who choose the threshold and judge nothing. The control is other people outside who are above it too.
+
+    Claim:   averages that were made without regard to who is a member are blamed with a chance of at most alpha.
+    Proof:   two tests share alpha. More members than other people outside are above the threshold (Fisher's exact test), or
+             members' traces are above those of all outside (Mann and Whitney), so that no single one outside decides.
+    Assumes: members and people outside are people of one kind, parted by chance, and the world's averages are of none of them.
     """
 
     name: ClassVar[str] = "membership"
@@ -38,11 +44,20 @@ class Membership:
         control = Rate(int((judging > threshold).sum()), len(judging))
         above = float(np.searchsorted(np.sort(judging), inside).mean()) / len(judging)
         figures = {"attributes": len(averages), "area_under_curve": above, "false_alarms": self.false_alarms}
+        tests = [
+            SignificanceTest(
+                "above the threshold, against people outside",
+                fisher(rate.wins, rate.trials, control.wins, control.trials),
+                fisher_at_best(rate.trials, control.trials),
+            ),
+            SignificanceTest("traces, by rank", rank_sum(inside, outside), fisher_at_best(len(inside), len(outside))),
+        ]
         told = f"{share(rate.wins, rate.trials)} members are recognised from {len(averages):,} averages"
         beside = f"{share(control.wins, control.trials)} people outside are mistaken for members"
         return judged(
-            self.name, target, rate, control, figures=figures,
-            leak=f"{told}, while {beside}: averages tell who is in the group.", quiet=f"{told}, and {beside}: that is chance.",
+            self.name, target, rate, control, figures=figures, tests=tests,
+            leak=f"{told}, and {beside}: averages tell who is in the group.",
+            quiet=f"{told}, and {beside}: that is not surely more than chance.",
         )  # fmt: skip
 
     @staticmethod
