@@ -48,7 +48,7 @@ def linkage(
 @click.option("--item", required=True, metavar="COLUMN", help="What was rated.")
 @click.option("--stars", required=True, metavar="COLUMN", help="How it was rated, as a number.")
 @click.option("--date", metavar="COLUMN", help="When: a date, or days as a number.")
-@click.option("--eccentricity", type=float, default=1.5, show_default=True, help="Deviations at which the paper names somebody.")
+@click.option("--eccentricity", type=float, default=1.5, show_default=True, help="Of the paper's rule: deviations of the lead.")
 @with_door
 @with_json
 def fuzzy_linkage(

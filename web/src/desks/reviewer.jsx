@@ -89,7 +89,7 @@ function Findings({ found }) {
   return (
     <>
       <Table caption="Findings of the trial" head={["attack", "result", "what it means"]} empty="Nothing yet."
-        rows={found.map((one) => [named(one.attack), one.leaks ? <span class="not-ok">it tells</span> : <span class="ok">nothing found</span>, one.sentence])} />
+        rows={found.map((one) => [named(one.attack), one.leaks ? <span class="not-ok">it tells</span> : one.verdict === "too few to judge" ? one.verdict : <span class="ok">nothing found</span>, one.sentence])} />
       {found.length ? <p class="quiet">Each attack has a control that knows nothing, and blames wrongly with a chance of at most 5 %; a claim of epsilon that holds is refuted with a chance of at most 0.01 %. What is not found is not thereby absent.</p> : null}
     </>
   );

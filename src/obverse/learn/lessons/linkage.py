@@ -63,7 +63,7 @@ def films_known(known: str) -> Shown:
     inside = [(p, clues_about(generator, made, p, **setting)) for p in range(FOUND)]
     outside = [clues_about(generator, made, p, **setting) for p in range(VIEWERS, VIEWERS + STRANGERS)]
     found = FuzzyLinkage().run(made.released(VIEWERS), inside, outside)
-    return Shown(f"{found.rate.wins} of {FOUND} are found by {known} films. {found.sentence}")
+    return Shown(f"Films known: {known}. {found.sentence}")
 
 
 def most_telling() -> int:
