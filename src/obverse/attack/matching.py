@@ -71,6 +71,20 @@ class Matching:
             some[described] = found
         return fitting, some, by_class
 
+    def right_guesses(self, who: Codes, whose: Codes) -> float:
+        """How many of the known a blind choice among the rows that fit each finds on average; who each is, whose each row."""
+        import numpy as np
+
+        order, classes = np.argsort(whose, kind="stable"), len(self.released)
+        first, last = (np.searchsorted(whose, who, side, sorter=order) for side in ("left", "right"))
+        place, at = _spread(first, last - first)
+        own, times = np.unique(self.people.codes[place] * classes + self.released.codes[order[at]], return_counts=True)
+        fitting, right = self.counts()[0], 0.0
+        for described, found in self.pairs():
+            held, where = _look_up(own, described * classes + found)
+            right += float((times[where[held]] / fitting[described[held]]).sum())
+        return right
+
     @property
     def nobody(self) -> bool:
         """Whether no row fits anybody known, as where the tables write the same things in other ways."""

@@ -33,6 +33,7 @@ def test_three_people_named_rightly_in_a_table_of_seven_are_a_leak() -> None:
     """By chance all three would be right once in 7 * 6 * 5 = 210."""
     found = linked(SEVEN, SEVEN)
     assert (found.rate.wins, found.figures["named"], found.leaks) == (3, 3, True)
+    assert found.figures["best_guess_right"] == 5.0  # two pairs are alike, and a coin finds one of each
     assert [one.p for one in found.tests] == pytest.approx([1 / 210], rel=1e-5)
 
 
@@ -63,7 +64,10 @@ def test_of_so_few_people_nothing_is_said(people: int) -> None:
 
 def test_nobody_of_enough_people_is_named_in_a_coarse_table() -> None:
     coarse = {"id": np.arange(12), "zip": np.arange(12) // 3}
-    assert linked(coarse, coarse).verdict == "no leak found"
+    found = linked(coarse, {name: np.append(values, values + 50) for name, values in coarse.items()})
+    assert (found.verdict, found.figures["best_guess_right"]) == ("no leak found", pytest.approx(4))
+    strange = linked({**coarse, "id": coarse["id"] + 50}, coarse)
+    assert strange.figures["best_guess_right"] == 0
 
 
 def test_people_who_are_all_outside_are_no_leak() -> None:

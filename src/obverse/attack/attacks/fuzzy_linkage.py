@@ -11,6 +11,7 @@ from obverse.attack.examples import Film, clues_about, film_ratings
 from obverse.attack.finding import Finding, Rate, SignificanceTest, judged, share
 from obverse.attack.permutation import at_least_right, fisher_at_best, rank_sum
 from obverse.attack.ratings import Clues, Match, Ratings, scoreboard
+from obverse.core.errors import invariant
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,8 +50,11 @@ class FuzzyLinkage:
         target: str = "released ratings",
         names: Sequence[str] | None = None,
     ) -> Finding:
-        """`inside`: whose record it is, and what is known of that person; `outside`: the same of people without a record."""
+        """`inside`: whose record it is, each once, and what is known of that person; `outside`: what is known of people
+        without a record."""
         import numpy as np
+
+        invariant(len({person for person, _ in inside}) == len(inside), "a person is looked for once")
 
         weights, generator = ratings.weights(), np.random.default_rng(self.seed)
         found = [(person, scoreboard(ratings, clues, weights, generator, person)) for person, clues in inside]

@@ -29,7 +29,8 @@ class Linkage:
 
     A trial is a known person who is in the release; it is won if the row that is named is the person's own. The control is
     people who are not in the release: whoever is "found" among them is found by chance. Where everybody known is in it, the
-    control is the chance to hit the right row blindly. Generalised cells (130**, [20-30), {a, b}, *) fit all they stand for.
+    control is the chance to hit the right row blindly. Where several rows fit, nobody is named; how often a blind choice among
+    these would be right is reported beside the verdict. Generalised cells (130**, [20-30), {a, b}, *) fit all they stand for.
 
     Claim:   a release whose columns say nothing of whose a row is, is blamed with a chance of at most alpha.
     Proof:   two tests share alpha. Of those named in the release, at least as many are right as would be if rows had been
@@ -74,13 +75,14 @@ class Linkage:
             control = outside = Rate(int(named[~inside].sum()), int((~inside).sum()))
         if outside.trials or not tests:
             tests.append(_against_outsiders(rate, outside))
-        figures = {
+        figures: dict[str, float] = {
             "smallest_class": search.released.smallest,
             "rows_alone": int((search.released.sizes == 1).sum()),
             "people_alone": int((search.people.sizes == 1).sum()),
             "named": int(named.sum()),
-            **({"named_rightly": rate.wins} if truth is not None else {}),
         }
+        if truth is not None:
+            figures |= {"named_rightly": rate.wins, "best_guess_right": search.right_guesses(who, whose)}
         told = f"{share(rate.wins, rate.trials)} known people are matched with one row of the release each"
         rightly = ", and rightly" if truth is not None else ""
         what = ", ".join(on)
