@@ -40,7 +40,8 @@ class Averaging:
         exactly = f"{share(wins, len(truth))} counts are exact, {share(once, len(truth))} after one answer"
         return judged(
             self.name, target, Rate(wins, len(truth)), Rate(once, len(truth)), figures=figures,
-            leak=f"{told} gives the exact count away: {exactly}.", quiet=f"{told} tells no more than asking once: {exactly}.",
+            leak=f"{told} gives the exact count away: {exactly}.",
+            quiet=f"{told} tells not surely more than asking once: {exactly}.",
         )  # fmt: skip
 
     def ask(self, ask: Ask, questions: Sequence[str], truth: list[int], target: str = "an interface") -> Finding:

@@ -47,7 +47,7 @@ class Differencing:
         return judged(
             self.name, target, Rate(wins, tried), usual, figures=figures,
             leak=f"{told}: each answer was about a crowd, and two of them are about one person.",
-            quiet=f"{told}: no more than by guessing what is usual.",
+            quiet=f"{told}: not surely more than by guessing what is usual.",
         )  # fmt: skip
 
     def ask(self, counting: Counting, secret: str, people: Sequence[Person], target: str = "an interface") -> Finding:

@@ -63,7 +63,8 @@ class Reconstruction:
         told = f"From {int(given.sum()):,} sums over random subsets the secrets of {share(wins, people)} people are recovered"
         return judged(
             self.name, target, Rate(wins, trials), 0.0 if sound else usual, figures=figures,
-            leak=f"{told}: too many answers are too accurate.", quiet=f"{told}: no more than by guessing what is usual.",
+            leak=f"{told}: too many answers are too accurate.",
+            quiet=f"{told}: not surely more than by guessing what is usual.",
         )  # fmt: skip
 
     def _decoded(self, subsets: Bits, answers: Numbers) -> tuple[Bits, Bits]:

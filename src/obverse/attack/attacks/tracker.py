@@ -45,7 +45,7 @@ class Tracker:
         return judged(
             self.name, target, Rate(wins, tried), usual, figures=figures,
             leak=f"{told}, the secret of {share(wins, tried)} follows from four counts that it does answer.",
-            quiet=f"{told}, nothing follows from the counts that it does answer." if found is not None else NO_TRACKER,
+            quiet=f"{told}, nothing surely follows from the counts that it does answer." if found is not None else NO_TRACKER,
         )  # fmt: skip
 
     @staticmethod
