@@ -43,7 +43,10 @@ MEANS = {
     "data are touched",
     "settle": "the SHA-256 of the answer that was stored for a debit, before it left",
     "cap": "the cap was raised (`grant`) or lowered (`lower`)",
-    "version": "the curator published a new version of the rows; `through` names the last partition of growing data",
+    "version": "the curator published a new version of the rows; `through` names the last partition of growing data; "
+    "`lifts_wait` where published partitions were not compared, so that nobody who was left out came back with it",
+    "retire": "partitions up to `through` are read no more; `amount` and `delta` count as spent on each that remains or "
+    "comes; `gone`: their rows were not as they were published",
     "custody": "the curator is about to read rows by their own door",
     "rights": "an act on a person's rights; `person` is a keyed hash, `seal` the hash of what lies outside the chain",
     "account": "an account changed; secrets lie beside the chain, and the record holds hashes",
@@ -176,6 +179,8 @@ def _written() -> MemoryLedger:
     made.settle(given, b"{}")
     made.grant(Fraction(1), Fraction(0), "second study")
     made.record_version("3" * 32)
+    made.record_version("c" * 32, 2)
+    made.record_version("d" * 32, retire=lambda book: acts.retire(book, 1, "kept for a year", gone=False), lifts_wait=True)
     made.record_custody("people", ["age", "sex"], "anonymize", "a table for teaching")
     made.record_right(Act("erase", "4" * 32, ("people", "visits"), "asked for it", "cora", "5" * 16, "6" * 64))
     token = Token("7" * 8, "8" * 64, 1798761600, "9" * 64, "a" * 64)

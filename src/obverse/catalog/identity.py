@@ -78,7 +78,7 @@ def _limits(limits: Limits | str | None) -> Json:
 
 
 def _partition(partition: Partition) -> Json:
-    return fields(column=partition.column, counts=partition.counts, through=partition.through)
+    return fields(column=partition.column, counts=partition.counts, through=partition.through, retired=partition.retired)
 
 
 def _network(network: Network) -> Json:

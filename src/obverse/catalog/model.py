@@ -96,6 +96,8 @@ class Partition:
     column: str
     counts: Literal["first", "each"]
     through: int | None = None  # the last published partition, as the ledger remembers it
+    retired: int | None = None  # the last one that is read no more
+    base: str = ""  # in words: what counts as spent on each that is left, for those that are retired
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,8 @@ def budget(ctx: click.Context, as_json: bool, project: Path) -> None:
         names = ("whose", "kind", f"{view.quantity} cap", "spent", "left", "delta cap", "delta spent")
         rows = [[one.name, one.kind, one.cap, one.spent, one.left, one.delta_cap, one.delta_spent] for one in view.lines]
         print_table([Heading(name, "left" if name in ("whose", "kind") else "right") for name in names], rows)
+    if view.base:
+        print_fact("Retired", view.base)
     if view.surveys:
         told = [[line.name, line.report, line.lifetime] for line in view.surveys]
         titles = ("epsilon of a report", "of a lifetime")

@@ -13,7 +13,7 @@ from obverse.cli.terminal import print_fact
 
 @click.group(cls=VerbGroup)
 def data() -> None:
-    """Register a new version of the rows: `data publish`."""
+    """Register a new version of the rows: `data publish`; retire old partitions."""
 
 
 @data.command()
@@ -29,8 +29,48 @@ def publish(through: str | None, as_json: bool, project: Path) -> None:
     """
     from obverse.session.curator import publish_data
 
-    version = publish_data(project, through)
+    published = publish_data(project, through)
     if as_json:
-        print_json({"version": 1, "data_version": version})
+        print_json({"version": 1, "data_version": published.version, "notes": list(published.notes)})
     else:
-        print_fact("Version", f"{version}; questions are asked anew from now on")
+        print_fact("Version", f"{published.version}; questions are asked anew from now on")
+        for note in published.notes:
+            print_fact("Note", note)
+
+
+@data.command()
+@click.option("--through", required=True, metavar="VALUE", help="The last partition that is let go.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; sealed into the ledger.")
+@click.option("--gone", is_flag=True, help="Its rows are not as they were published; charges all that was ever asked.")
+@click.option("--yes", is_flag=True, help="Do not ask before it is done.")
+@with_json
+@with_project
+def retire(through: str, reason: str, gone: bool, yes: bool, as_json: bool, project: Path) -> None:
+    """Let old partitions go, so that their rows may be deleted.
+
+    For growing data where people count in their first partition. Nobody can remember whose first partition was deleted. So
+    what was spent on retired ones, at most, counts as spent on each that remains or comes. No row of theirs is read any more.
+    Rows must still be as they were published: retire first, let questions under way end, then delete.
+
+    \b
+    Example:
+      obverse data retire --through 2024-12-31 --reason "kept for 12 months"
+    """
+    from obverse.accounting.budget import words, words_left
+    from obverse.session.retiring import Retiring, retire_data
+
+    def agreed(plan: Retiring) -> bool:
+        if yes or as_json:
+            return True
+        print_fact("Charges", plan.words)
+        print_fact("Leaves", plan.words_left)
+        return click.confirm("Retire them? It cannot be undone.", default=False)
+
+    done = retire_data(project, through, reason, gone=gone, agreed=agreed)
+    if as_json:
+        told = {"through": done.through, "base": words(done.base), "left": words_left(done.left)}
+        print_json({"version": 1, "data_version": done.version, **told})
+        return
+    print_fact("Retired", f"{done.column} up to {done.through}; their rows are read no more and may be deleted")
+    print_fact("Charged", done.words)
+    print_fact("Left", done.words_left)

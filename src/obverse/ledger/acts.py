@@ -70,6 +70,13 @@ def reserve(book: Book, request: Request) -> Draft | Debit:
     earlier = _earlier_debit(book, request)
     if earlier is not None:
         return earlier
+    if book.retired is not None and request.partitions is not None and request.partitions.first <= book.retired:
+        raise Refused(
+            "partition_retired",
+            "this was planned before partitions were retired, so nothing was read and nothing was spent",
+            why="what is read and what is spent begins after the last retired partition",
+            fix="Open the project again and ask anew.",
+        )
     charge = count(request.loss, book.terms.accounting)
     for name, cap, spent in _caps(book, request):
         if not fits(cap, spent, charge):
@@ -133,8 +140,11 @@ def acknowledge(book: Book, worst: Spent, why: str, reason: str, anchored: str) 
     return Draft("acknowledge", fields)
 
 
-def version(book: Book, version: str, through: int | None) -> Draft:
-    """A new version of the data. Partitions are published in their order, so that none gets rows once it was asked of."""
+def version(book: Book, version: str, through: int | None, *, lifts_wait: bool = False) -> Draft:
+    """A new version of the data. Partitions are published in their order, so that none gets rows once it was asked of.
+
+    `lifts_wait`: nobody who is left out comes back with it; a version that compares the partitions' rows can do that.
+    """
     if through is not None and book.through is not None and through < book.through:
         raise Refused(
             "bad_parameter",
@@ -142,7 +152,19 @@ def version(book: Book, version: str, through: int | None) -> Draft:
             why="rows are only added to partitions that come after all published ones",
             fix="Name the last partition that the data holds now.",
         )
-    return Draft("version", {"version": version, **({"through": through} if through is not None else {})})
+    fields = {"version": version, **({"through": through} if through is not None else {})}
+    return Draft("version", fields | ({"lifts_wait": True} if lifts_wait else {}))
+
+
+def retire(book: Book, through: int, reason: str, *, gone: bool) -> Draft:
+    """Partitions up to that one are read no more, and what was spent on them counts for each that remains or comes."""
+    if book.through is None or through > book.through:
+        raise Refused("bad_parameter", "only partitions that were published are retired", fix="Name one of them.")
+    if book.retired is not None and through <= book.retired:
+        raise Refused("bad_parameter", "these partitions are retired already", fix="Name a later partition.")
+    base = book.base(through, gone=gone)
+    total = Spent(base.accounting, max(base.amount, book.spent().amount), max(base.delta, book.spent().delta))
+    return Draft("retire", {"through": through, "reason": reason, "gone": gone, **_counted(base, total)})
 
 
 def custody(table: str, columns: Sequence[str], what: str, reason: str) -> Draft:

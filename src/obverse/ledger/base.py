@@ -6,9 +6,10 @@ import datetime as dt
 import hashlib
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from typing import TypedDict, Unpack
 
 from obverse.catalog.model import Budget
 from obverse.core.accounts import Account
@@ -18,9 +19,17 @@ from obverse.core.loss import Loss
 from obverse.ledger import accounts, acts
 from obverse.ledger.book import Book, Debit
 from obverse.ledger.chain import Draft, damaged
-from obverse.ledger.rights import Act, Rights, drafts
+from obverse.ledger.rights import Act, Rights, drafts, right_changed
 
 Decide = Callable[[Book], "Draft | tuple[Draft, ...] | Debit | None"]
+
+
+class Recorded(TypedDict, total=False):
+    """What more a version of growing data is recorded with."""
+
+    lifts_wait: bool  # its rows were not compared, so nobody who was left out comes back with it
+    standing: Collection[str]  # the acts on rights that its rows were compared under; refused where others stand by now
+    retire: Callable[[Book], Draft]
 
 
 def now() -> str:
@@ -112,6 +121,15 @@ class ChainLedger(ABC):
         """The last partition that was published; None where none was."""
         return self._seen().through
 
+    def retired(self) -> int | None:
+        """The last partition that was retired; None where none was."""
+        return self._seen().retired
+
+    def base(self, through: int, *, gone: bool = False) -> Spent:
+        """What would count as spent on each later partition, were those up to that one retired; Refused where they cannot."""
+        acts.retire(self._seen(), through, "", gone=gone)
+        return self._seen().base(through, gone=gone)
+
     def cap(self) -> Cap:
         return self._seen().cap
 
@@ -144,12 +162,26 @@ class ChainLedger(ABC):
             "catalog", lambda book: None if book.catalog == fingerprint else Draft("catalog", {"fingerprint": fingerprint})
         )
 
-    def record_version(self, version: str, through: int | None = None, rights: Sequence[Act] = ()) -> None:
+    def record_version(
+        self,
+        version: str,
+        through: int | None = None,
+        rights: Sequence[Act] = (),
+        **more: Unpack[Recorded],
+    ) -> None:
         """Note that the curator published a new version of the data, and through which partition where it has any.
 
-        Acts on rights that it begins with are written with it, in one step.
+        Acts on rights that it begins with are written with it, in one step, and so is `retire`.
         """
-        self._append("version", lambda book: (*drafts(book, rights), acts.version(book, version, through)))
+
+        def decide(book: Book) -> tuple[Draft, ...]:
+            if "standing" in more and {*more["standing"]} != {*book.rights.standing}:
+                raise right_changed()
+            retired = (more["retire"](book),) if "retire" in more else ()
+            waits = more.get("lifts_wait", False)
+            return (*drafts(book, rights), *retired, acts.version(book, version, through, lifts_wait=waits))
+
+        self._append("version", decide)
 
     def record_custody(self, table: str, columns: Sequence[str], what: str, reason: str) -> None:
         """Note, durably, that the curator is about to read rows themselves."""

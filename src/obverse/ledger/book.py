@@ -39,8 +39,8 @@ class Book:
 
     __slots__ = (
         "accounts", "acknowledged", "budget", "cap", "catalog", "closed", "dataset", "debits", "granted", "hashes", "keys",
-        "last", "ledger_id", "person", "place", "plans", "receipts", "rights", "secret", "terms", "through",
-        "totals", "version",
+        "last", "ledger_id", "person", "place", "plans", "receipts", "retired", "rights", "secret", "terms",
+        "through", "totals", "version",
     )  # fmt: skip
 
     def __init__(self, place: str) -> None:
@@ -55,6 +55,7 @@ class Book:
         self.totals: dict[tuple[str | None, str | None], Counted] = {}
         self.person: Spent
         self.through: int | None = None
+        self.retired: int | None = None  # the last partition that is read no more
         self.debits: dict[int, Debit] = {}
         self.receipts: dict[str, int] = {}  # the number of a debit by its id
         self.keys: dict[tuple[str, str], int] = {}
@@ -81,7 +82,16 @@ class Book:
 
     def after(self, charge: Spent, partitions: Partitions | None) -> Spent:
         """What will be spent of everybody's budget once the charge is written."""
-        return self.totals.get((None, None), Counted(Spent(self.terms.accounting))).after(charge, partitions)
+        return self._everybody.after(charge, partitions)
+
+    def base(self, through: int, *, gone: bool) -> Spent:
+        """What every later partition counts as spent at least, once those up to that one are retired."""
+        whole = self._everybody
+        return whole.whole.plus(whole.base(through, gone=gone))
+
+    @property
+    def _everybody(self) -> Counted:
+        return self.totals.get((None, None), Counted(Spent(self.terms.accounting)))
 
     def chain_head(self) -> Head:
         return Head(self.count, self.head.hex())
@@ -184,7 +194,17 @@ def _acknowledge(book: Book, entry: Entry) -> None:
 def _version(book: Book, entry: Entry) -> None:
     book.version = entry.fields["version"]
     book.through = entry.fields.get("through", book.through)
-    book.rights.begin_version()
+    book.rights.begin_version(waits=bool(entry.fields.get("lifts_wait")))
+
+
+def _retire(book: Book, entry: Entry) -> None:
+    through, gone = int(entry.fields["through"]), bool(entry.fields["gone"])
+    base = book.base(through, gone=gone)
+    for account in book.totals.values():
+        account.retire(through, gone=gone)
+    book.retired = through
+    if (base, book.spent()) != (counted(entry, book.terms), total_stated(entry, book.terms)):
+        raise damaged(book.place, f"record {entry.number} states another base than its forerunners add up to")
 
 
 def _close(book: Book, entry: Entry) -> None:
@@ -221,6 +241,7 @@ _ACTS: dict[str, Callable[[Book, Entry], None]] = {
     "cap": _cap,
     "catalog": _catalog,
     "version": _version,
+    "retire": _retire,
     "acknowledge": _acknowledge,
     "close": _close,
     "moved": _reopen,

@@ -54,6 +54,7 @@ SHAPE = Shape(
             "CREATE TABLE rights (dataset TEXT NOT NULL REFERENCES dataset (id), id TEXT NOT NULL, content TEXT NOT NULL,"
             " PRIMARY KEY (dataset, id)) WITHOUT ROWID",
         ),
+        ("CREATE TABLE partitions (dataset TEXT PRIMARY KEY REFERENCES dataset (id), content TEXT NOT NULL) WITHOUT ROWID",),
     ),
     code_missing="no_home",
     code_unwritable="no_home",

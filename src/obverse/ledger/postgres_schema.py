@@ -42,6 +42,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE obverse.rights (dataset text NOT NULL REFERENCES obverse.dataset (id), id text NOT NULL,"
         " content text NOT NULL, PRIMARY KEY (dataset, id))",
     ),
+    ("CREATE TABLE obverse.partitions (dataset text PRIMARY KEY REFERENCES obverse.dataset (id), content text NOT NULL)",),
 )
 
 

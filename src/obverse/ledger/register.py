@@ -6,16 +6,18 @@ import os
 import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Unpack
 
 from obverse.catalog.model import Server
 from obverse.core.errors import LedgerError
 from obverse.core.ledger import Spent
 from obverse.ledger.anchor import Anchored, NoAnchor, state_of
-from obverse.ledger.base import now
+from obverse.ledger.base import Recorded, now
 from obverse.ledger.book import Book
 from obverse.ledger.datasets import IN_POSTGRES, Dataset, Datasets
 from obverse.ledger.home import Home, unknown_ledger
 from obverse.ledger.opened import Claimed, Opened, conflict, counted_elsewhere, other_units, same_terms
+from obverse.ledger.partitions import Held, keep
 from obverse.ledger.registry import Registry
 from obverse.ledger.rights import Act, forget
 from obverse.ledger.shared import known_there, open_shared
@@ -57,18 +59,29 @@ def open_dataset(
 
 
 def publish(
-    home: Home, opened: Opened, sources: Sequence[Source], through: int | None = None, acts: Sequence[Act] = ()
+    home: Home,
+    opened: Opened,
+    sources: Sequence[Source],
+    through: int | None = None,
+    acts: Sequence[Act] = (),
+    *,
+    held: Held | None = None,
+    **recorded: Unpack[Recorded],
 ) -> str:
     """Register a new version of the data under a random id, by the curator's act; sources may be added so.
 
-    Acts on rights are on the record with the version that brings them into force, or not at all.
+    Acts on rights are on the record with the version that brings them into force, or not at all. `held`: what is kept of
+    partitions; it is written before the record, which says how many of them were published.
     """
     version = secrets.token_hex(16)
     places = {place: home.identified(sources, place.seal) for place in (opened.registered, home)}
     for place, identified in places.items():
         with place.shared() as datasets:
             _one_dataset(datasets, opened.dataset.id, identified)
-    opened.ledger.record_version(version, through, acts)
+    if held is not None:
+        with opened.registered.exclusive() as datasets:
+            keep(datasets, opened.dataset.id, held)
+    opened.ledger.record_version(version, through, acts, **recorded)
     rights = opened.ledger.rights()
     for place, identified in places.items():
         with place.exclusive() as datasets:

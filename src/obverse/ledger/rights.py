@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from obverse.ledger.book import Book
     from obverse.ledger.datasets import Datasets
 
-STANDING = ("suppress", "erase", "correct")  # acts that change answers until they are lifted
+LEFT_OUT = ("suppress", "erase")
+STANDING = (*LEFT_OUT, "correct")  # acts that change answers until they are lifted
 NOTED = ("export",)
 
 
@@ -32,6 +33,7 @@ class Rights:
     standing: dict[str, str] = field(default_factory=dict)  # the seal of each, by its id, in their order
     in_force: dict[str, str] = field(default_factory=dict)  # those that stood at the data's last version
     lifted: set[str] = field(default_factory=set)
+    left_out: set[str] = field(default_factory=set)  # of all these, acts that leave somebody out
 
     def apply(self, entry: Entry) -> None:
         act, right = entry.fields["act"], entry.fields["right"]
@@ -39,14 +41,17 @@ class Rights:
             if right in self.standing or right in self.lifted:
                 raise ValueError(act)
             self.standing[right] = entry.fields["seal"]
+            self.left_out |= {right} if act in LEFT_OUT else set()
         elif act == "lift":
             del self.standing[right]
             self.lifted.add(right)
         elif act not in NOTED:
             raise ValueError(act)
 
-    def begin_version(self) -> None:
-        self.in_force = dict(self.standing)
+    def begin_version(self, *, waits: bool = False) -> None:
+        """All that stands is in force now. `waits`: whoever was left out stays so, though the act was lifted."""
+        stays = {right: seal for right, seal in self.in_force.items() if waits and right in self.lifted & self.left_out}
+        self.in_force = stays | self.standing
 
     def kept(self) -> set[str]:
         """Those whose content is still needed."""
@@ -81,8 +86,7 @@ def drafts(book: Book, acts: Sequence[Act]) -> tuple[Draft, ...]:
             lifted.add(act.right)
         elif act.act in STANDING:
             if act.right in standing | lifted:
-                message = "the act was recorded or lifted by somebody else meanwhile."
-                raise Refused("right_changed", message, fix="`obverse rights list` shows what stands; then do it anew.")
+                raise right_changed()
             standing.add(act.right)
     return tuple(act.draft() for act in acts)
 
@@ -133,6 +137,11 @@ def number_of(entries: Iterable[Entry], act: str, right: str) -> int:
     """The record of an act that was just written."""
     same = (entry for entry in entries if entry.kind == "rights" and entry.fields["right"] == right)
     return max(entry.number for entry in same if entry.fields["act"] == act)
+
+
+def right_changed() -> Refused:
+    message = "an act was recorded or lifted by somebody else meanwhile."
+    return Refused("right_changed", message, fix="`obverse rights list` shows what stands; then do it anew.")
 
 
 def no_such_right() -> Refused:

@@ -5,8 +5,10 @@ Proof:   every reading of the partitioned table lies below `touched`'s filters: 
          each reading say of the partition column after the filters that stand right on it, and facts hold of every row kept
          (rules/filter). All rows of a unit that are read at all lie in one partition: its first (the scan joins each row with
          the least partition of its unit), or that of the unit itself, where units are a person's part of a partition.
-Assumes: rows are only ever added, and only to partitions after the last published one: then the first partition of a unit
-         that was published stays its first. Nothing past the last published partition is read (the scan sees to it).
+Assumes: rows are only added, and only to partitions after the last published one; they go from partitions that were retired
+         alone: then the first partition of a unit that was published stays its first, until it is retired (ledger/account).
+         Nothing retired and nothing past the last published partition is read (the scan sees to it). Each `data publish`
+         compares (ledger/partitions).
 """
 
 from __future__ import annotations
@@ -94,8 +96,16 @@ def partitioned(catalog: Catalog) -> Table | None:
     return next((table for table in catalog.tables.values() if table.partition is not None), None)
 
 
+def first_counted(catalog: Catalog) -> Table | None:
+    """The table whose units count in their first partition; None where rows that go or come late change no unit's partition."""
+    table = partitioned(catalog)
+    if table is None or table.partition is None or table.partition.counts != "first":
+        return None
+    return table if table.unit is not None and table.unit.column is not None else None
+
+
 def published(table: Table) -> Partitions:
-    """From the first partition that may be to the last published one."""
+    """From the first partition that may be and is not retired to the last published one."""
     assert table.partition is not None
     bounds = table.columns[table.partition.column].bounds
     invariant(isinstance(bounds, Interval), "a partition column has bounds")
@@ -107,7 +117,15 @@ def published(table: Table) -> Partitions:
             why="each partition has a budget of its own, which begins when the curator publishes it.",
             fix="obverse data publish --through VALUE",
         )
-    return Partitions(int(bounds.lo), table.partition.through)
+    first = int(bounds.lo) if table.partition.retired is None else table.partition.retired + 1
+    if first > table.partition.through:
+        raise Refused(
+            "all_retired",
+            f"all published partitions of table {table.name} are retired.",
+            why="rows of retired partitions are not read.",
+            fix="obverse data publish --through VALUE",
+        )
+    return Partitions(first, table.partition.through)
 
 
 def value_of(number: int, kind: Type) -> Value:

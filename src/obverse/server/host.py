@@ -29,7 +29,7 @@ from obverse.server.cage.cage import Cage
 from obverse.server.refusals import LOG, only_for_the_operator
 from obverse.session.ask import Release, ask
 from obverse.session.claims import OF_A_SERVICE
-from obverse.session.opening import Project, check_public, grown, load_project, open_ledger
+from obverse.session.opening import Project, check_public, grown_by, load_project, open_ledger
 from obverse.session.purse import no_private_table
 from obverse.session.session import Session
 from obverse.session.standing import overlay_now
@@ -74,7 +74,7 @@ class Clerk:
         if opened is None:
             raise no_private_table()
         return Session(
-            replace(self.project, catalog=grown(self.project.catalog, opened.ledger.through())),
+            replace(self.project, catalog=grown_by(self.project.catalog, opened.ledger)),
             opened.ledger,
             analyst=analyst,
             purpose=purpose,

@@ -15,10 +15,11 @@ from typing import Any
 
 from obverse.catalog.columns import fitted
 from obverse.core.types import Value
-from obverse.ledger.rights import Act, no_such_right
+from obverse.ledger.rights import LEFT_OUT, Act, no_such_right
 from obverse.plan.relations import own_type
 from obverse.session.custody import Rows, count_of, rows_of
 from obverse.session.opening import load_project, open_ledger
+from obverse.session.published_rows import published_rows
 from obverse.session.purse import no_private_table
 from obverse.session.rights import Keeper, person_of, reason_for, tables_of
 from obverse.session.rights_list import acts_told
@@ -125,6 +126,9 @@ def matched(project: Path, right: str) -> dict[str, int]:
             for table in (loaded.catalog.tables[name] for name in tables_of(keeper, content)):
                 where = {name: fitted(table.columns[name].type, value) for name, value in content.get("where", {}).items()}
                 found[table.name] = count_of(loaded.engine, loaded.catalog, table, unit, where)
+            growing = published_rows(loaded, home, opened)
+            if growing is not None and content["act"] in LEFT_OUT:
+                growing.noted(unit)
             return found
         finally:
             opened.ledger.close()

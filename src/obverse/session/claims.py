@@ -12,6 +12,7 @@ from obverse.core.claim import Claim
 from obverse.core.numbers import plain, several
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.nodes import Reduce, Shape, Trim, every, scans
+from obverse.plan.partitions import partitioned
 
 IN_PROCESS = "Asked in process, the analyst's name is bookkeeping: whoever can run this can read the files."
 OF_A_SERVICE = "Asked of a service, which alone reads the rows."
@@ -66,7 +67,14 @@ def parallel_words(catalog: Catalog) -> str:
     """What the budget is of, where the data grows by partitions."""
     assert catalog.unit is not None
     column = catalog.unit.first or catalog.unit.each
-    return f" for each {column}, in parallel" if column else ""
+    base = base_said(catalog)
+    return (f" for each {column}, in parallel" if column else "") + (f"; {base}" if base else "")
+
+
+def base_said(catalog: Catalog) -> str:
+    """What counts as spent on each partition of growing data before it is asked of; empty where none is retired."""
+    table = partitioned(catalog)
+    return "" if table is None or table.partition is None else table.partition.base
 
 
 def budget_words(budget: Budget) -> str:

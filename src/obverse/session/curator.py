@@ -1,14 +1,18 @@
-"""The curator's acts: publish data, grant budget, declare analysts, and keep the ledger. None of them reads a row."""
+"""The curator's acts: publish data, grant budget, declare analysts, and keep the ledger.
+
+None of them reads a row, but for publishing where people count in their first partition: it compares published partitions.
+"""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from obverse.catalog import parameters
 from obverse.catalog.edit import with_analyst, with_number
@@ -16,21 +20,28 @@ from obverse.catalog.load import FILE_NAME, load, loads
 from obverse.catalog.model import Budget, Catalog
 from obverse.catalog.upgrade import kept_defaults, summary, upgraded
 from obverse.core.errors import LedgerError, Refused
-from obverse.core.ledger import Head
+from obverse.core.ledger import Head, Partitions
 from obverse.core.numbers import exact
 from obverse.ledger import transfer
 from obverse.ledger.acknowledge import acknowledge
 from obverse.ledger.datasets import IN_POSTGRES
 from obverse.ledger.home import Home, default_home
 from obverse.ledger.opened import Opened
+from obverse.ledger.partitions import Held
 from obverse.ledger.register import open_dataset, publish
 from obverse.ledger.sources import around
 from obverse.ledger.sqlite import SqliteLedger
 from obverse.ledger.take_in import take_in
+from obverse.plan.partitions import first_counted
 from obverse.session.growing import last_partition
 from obverse.session.opening import claimed, located, sources_of
+from obverse.session.published_rows import PublishedRows, opened_rows
 
 NAME_MAX = 128
+TAKEN = (
+    "nothing was kept here of partitions up to {column} {value}, which were published before; they are taken as they are now, "
+    "and compared from now on"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +82,41 @@ def private_catalog(project: Path) -> Catalog:
     return located(catalog)
 
 
-def publish_data(project: Path, through: str | None = None) -> str:
-    """Register the rows as they are now as a new version; gives its opaque id. `through`: the last partition they hold."""
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A version of the data: its opaque id, and what the curator should know of it."""
+
+    version: str
+    notes: tuple[str, ...] = ()
+
+
+def publish_data(project: Path, through: str | None = None, tables: Mapping[str, Any] | None = None) -> Published:
+    """Register the rows as they are now as a new version. `through`: the last partition they hold; `tables`: those that are
+    handed over from Python.
+
+    Where units count in their first partition, published partitions are read, and refused if they are not as they were.
+    """
+    catalog = private_catalog(project)
+    if first_counted(catalog) is not None:
+        last = last_partition(catalog, through)
+        assert last is not None
+        with opened_rows(project, tables) as rows:
+            return _compared(rows, last)
     with opened_ledger(project) as (catalog, home, opened):
-        return publish(home, opened, sources_of(catalog), last_partition(catalog, through))
+        return Published(publish(home, opened, sources_of(catalog), last_partition(catalog, through)))
+
+
+def _compared(rows: PublishedRows, last: int) -> Published:
+    standing, among = {*rows.opened.ledger.rights().standing}, rows.published
+    before, left_out = rows.held() if among is not None else Held(rows.first - 1), rows.left_out(lifted=False)
+    if last < rows.first or (among is not None and last < among.last):  # refused by the ledger, before rows are read
+        return Published(publish(rows.home, rows.opened, sources_of(rows.catalog), last))
+    held = rows.compared(before, Partitions(rows.first, last), left_out)
+    version = publish(rows.home, rows.opened, sources_of(rows.catalog), last, held=held, standing=standing)
+    if among is None or (before is not None and before.through >= among.last):
+        return Published(version)
+    since = rows.words([among.last])
+    return Published(version, (TAKEN.format(column=rows.column.name, value=since),))
 
 
 def grant(project: Path, epsilon: str, delta: str | None, reason: str) -> Granted:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from obverse.catalog.model import Catalog
+from obverse.core.ledger import Partitions
 from obverse.core.loss import Loss
 from obverse.core.numbers import up
 from obverse.plan.answer import Price, Remaining
@@ -15,9 +16,10 @@ from obverse.plan.explain import joint_l1, measures_json, plan_text
 from obverse.plan.learned import Learned
 from obverse.plan.question import PublicQuestion, Question
 from obverse.plan.shown_relation import relation_text
+from obverse.session.claims import base_said
 from obverse.session.planning import SEARCHED, Wish, plan
 
-Priced = Callable[[Loss, Fraction, Fraction], tuple[Price, Remaining]]
+Priced = Callable[[Loss, Fraction, Fraction, Partitions | None], tuple[Price, Remaining]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,11 @@ def explain_question(
     """Explain a private question: what it would cost, and how wrong it would be."""
     planned = plan(text, question, catalog, wish, learned=learned)
     costed = planned.costed
-    price, remaining = priced(planned.loss, costed.epsilon, costed.delta)
+    price, remaining = priced(planned.loss, costed.epsilon, costed.delta, planned.partitions)
     measures = tuple(measures_json(costed))
     joint = up(joint_l1(costed.annotated))
-    note = searching_words(measures) if planned.first else ""
+    said = (searching_words(measures) if planned.first else "", base_said(catalog))
+    note = "; ".join(part for part in said if part)
     return Explained(measures, joint, costed.level, price, remaining, plan_text(costed.annotated), planned.sql, note)
 
 

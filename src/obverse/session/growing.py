@@ -1,10 +1,10 @@
-"""The last partition of growing data, as the curator names it."""
+"""The last partition of growing data, as the curator names it, in the acts that publish or retire partitions."""
 
 from __future__ import annotations
 
 import datetime as dt
 
-from obverse.catalog.model import Catalog
+from obverse.catalog.model import Catalog, Column
 from obverse.core.bounds import Interval
 from obverse.core.errors import Refused
 from obverse.core.types import Type, days
@@ -12,7 +12,7 @@ from obverse.plan.partitions import partitioned
 
 
 def last_partition(catalog: Catalog, through: str | None) -> int | None:
-    """The partition that the curator named, as a number; it is needed where the data grows by partitions, and only there."""
+    """The partition that the curator publishes through, as a number; needed where the data grows by partitions, only there."""
     table = partitioned(catalog)
     if table is None or table.partition is None:
         if through is not None:
@@ -28,6 +28,12 @@ def last_partition(catalog: Catalog, through: str | None) -> int | None:
             why="it is public from now on, and nothing past it is read; each partition's budget begins with it.",
             fix=f"obverse data publish --through {example}",
         )
+    return named_partition(column, through)
+
+
+def named_partition(column: Column, through: str) -> int:
+    """A partition that the curator named, as a number."""
+    example = "2024-12-31" if column.type is Type.DATE else "3"
     try:
         found = days(dt.date.fromisoformat(through)) if column.type is Type.DATE else int(through)
     except ValueError:

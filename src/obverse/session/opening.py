@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from obverse.accounting import budget as budgets
 from obverse.catalog.assumptions import SourceAssumptions
 from obverse.catalog.complete import complete, needed_values
 from obverse.catalog.identity import column_json
@@ -20,16 +21,17 @@ from obverse.core.bounds import Interval
 from obverse.core.canonical import digest
 from obverse.core.engine import Engine
 from obverse.core.errors import CatalogError, invariant
-from obverse.core.ledger import Terms
+from obverse.core.ledger import Ledger, Partitions, Spent, Terms
 from obverse.core.types import Value
 from obverse.core.units import KeyPath
 from obverse.engines import ENGINES
+from obverse.ledger.base import ChainLedger
 from obverse.ledger.home import Home, default_home
 from obverse.ledger.opened import Claimed, Opened
 from obverse.ledger.register import open_dataset, private_here
 from obverse.ledger.sources import FileSource, NamedSource, ObjectSource, ServerSource, Source, around
 from obverse.plan.dialects import DIALECTS
-from obverse.plan.partitions import partitioned
+from obverse.plan.partitions import partitioned, value_of
 from obverse.plan.print import enforced
 from obverse.session.assumptions import established, with_facts
 from obverse.session.networks import handed_over, with_networks
@@ -174,13 +176,36 @@ def _declared_unit(table: Table, unit: KeyPath) -> str:
     return f"{unit_text(own)} ({table.columns[unit.column].type.value})"
 
 
-def grown(catalog: Catalog, through: int | None) -> Catalog:
-    """The catalog with the last partition that was published, as the ledger remembers it."""
-    tables = {
-        name: table if table.partition is None else replace(table, partition=replace(table.partition, through=through))
-        for name, table in catalog.tables.items()
-    }
+def grown(catalog: Catalog, through: int | None, retired: int | None = None, base: str = "") -> Catalog:
+    """The catalog with the last partitions that were published and retired, as the ledger remembers them."""
+    tables = dict(catalog.tables)
+    for name, table in tables.items():
+        if table.partition is not None:
+            partition = replace(table.partition, through=through, retired=retired, base=base)
+            tables[name] = replace(table, partition=partition)
     return replace(catalog, tables=tables)
+
+
+def grown_by(catalog: Catalog, ledger: ChainLedger) -> Catalog:
+    """The same, of a ledger."""
+    with ledger.at_once():
+        through, retired = ledger.through(), ledger.retired()
+        base = "" if retired is None or through is None else base_words(catalog, retired, base_of(ledger, through))
+    return grown(catalog, through, retired, base)
+
+
+def base_of(ledger: Ledger, through: int) -> Spent:
+    """What counts as spent on a partition that was never asked of, since nothing past the last published one is."""
+    return ledger.spent(partitions=Partitions(through + 1, through + 1))
+
+
+def base_words(catalog: Catalog, retired: int, base: Spent) -> str:
+    table = partitioned(catalog)
+    if table is None or table.partition is None:
+        return ""
+    column = table.columns[table.partition.column]
+    last = value_of(retired, column.type)
+    return f"{budgets.words(base)} counts as spent on each {column.name}, since those up to {last} are retired"
 
 
 def open_ledger(project: Project, at: Path | None = None) -> tuple[Home, Opened]:

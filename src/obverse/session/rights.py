@@ -25,6 +25,7 @@ from obverse.ledger import rights as ledger_rights
 from obverse.ledger.home import Home
 from obverse.ledger.opened import Opened
 from obverse.ledger.register import publish
+from obverse.plan.partitions import first_counted
 from obverse.plan.relations import own_type
 from obverse.session.corrections import correctable, declared_values, keys, values_of
 from obverse.session.opening import load_project, open_ledger, sources_of
@@ -33,6 +34,7 @@ from obverse.session.standing import content_of
 
 PERSON_MAX = 1000
 UNRECORDED = "kept without a record, as after a crash; put on the record to be lifted"
+COMES_BACK = "then: obverse data publish; this person is left out until then, and comes back with the rows they had, or none"
 CANNOT_UNDO = (
     "What was published before stays published: answers and releases that counted this person carry noise that hides them, and "
     "cannot be called back. Budget spent about them stays spent. Reports of surveys are randomized and bear no name, so none "
@@ -152,12 +154,17 @@ def lift(keeper: Keeper, right: str, reason: str, *, later: bool = False) -> Don
     unit = fitted(own_type(keeper.catalog), found["unit"])
     person, said = keeper.hashed(unit), reason_for(reason, unit)
     acts = [ledger_rights.Act("lift", person, (), said, keeper.by, right)]
+    waits = found["act"] in ledger_rights.LEFT_OUT and first_counted(keeper.catalog) is not None
     if right not in rights.standing:
         if later:
             why = "no version of the data began it, so it is in force as long as it is kept, and none can end it."
             raise Refused("bad_parameter", "an act without a record is lifted at once.", why=why, fix="Do it without later.")
         tables, seal = tables_of(keeper, found), ledger_rights.sealed(content)
         acts.insert(0, ledger_rights.Act(found["act"], person, tables, UNRECORDED, keeper.by, right, seal))
+    if waits:  # for a version that compares rows: who comes back has the first partition that they had
+        for act in acts[:-1]:
+            _written(keeper, (act,), False)
+        return _written(keeper, acts[-1:], True, cannot_undo="", procedure=(COMES_BACK,))
     return _written(keeper, acts, later, cannot_undo="")
 
 
@@ -173,7 +180,8 @@ def _written(keeper: Keeper, acts: Sequence[ledger_rights.Act], later: bool, **t
     ledger, act = keeper.opened.ledger, acts[-1]
     if later:
         return Done(act.act, act.person, act.right, ledger.record_right(act), None, **told)
-    version = publish(keeper.home, keeper.opened, sources_of(keeper.catalog), acts=acts)
+    waits = first_counted(keeper.catalog) is not None
+    version = publish(keeper.home, keeper.opened, sources_of(keeper.catalog), acts=acts, lifts_wait=waits)
     number = ledger_rights.number_of(ledger.entries(), act.act, act.right)
     return Done(act.act, act.person, act.right, number, version, **told)
 

@@ -37,7 +37,7 @@ from obverse.session.explained import Explained, explain_public, explain_questio
 from obverse.session.learning import load_learned, with_defaults
 from obverse.session.listing import listed_keys
 from obverse.session.marks import Plans, fingerprint, former_names
-from obverse.session.opening import Project, check_public, grown, load_project, open_ledger
+from obverse.session.opening import Project, check_public, grown_by, load_project, open_ledger
 from obverse.session.planned_graph import PlannedGraph
 from obverse.session.planning import Number, Planned, Wish, plan, read
 from obverse.session.prepared import Prepared
@@ -298,7 +298,7 @@ def _session(loaded: Project, home: Home, opened: Opened, analyst: str, purpose:
         home.close()
 
     return Session(
-        replace(loaded, catalog=grown(loaded.catalog, opened.ledger.through())),
+        replace(loaded, catalog=grown_by(loaded.catalog, opened.ledger)),
         opened.ledger,
         analyst=analyst,
         purpose=purpose,

@@ -13,7 +13,7 @@ from obverse.core.ledger import Cap, Ledger, Spent
 from obverse.core.numbers import down, plain
 from obverse.core.types import Type, Value
 from obverse.plan.expressions import from_number
-from obverse.session.claims import budget_words
+from obverse.session.claims import base_said, budget_words
 
 VALUES_SHOWN, LETTERS_SHOWN = 8, 48  # so that a row of a column fits on a line
 
@@ -78,10 +78,11 @@ class BudgetView:
     lines: tuple[BudgetLine, ...]
     surveys: tuple[SurveyLine, ...] = ()
     together: str = ""  # epsilon and delta of somebody in the tables who answers every survey to its end
+    base: str = ""  # what counts as spent on each partition, since others are retired
 
     def as_json(self) -> dict[str, Any]:
         told = {"accounting": self.accounting, "quantity": self.quantity, "lines": [asdict(line) for line in self.lines]}
-        return {**told, "surveys": [asdict(line) for line in self.surveys], "together": self.together}
+        return {**told, "surveys": [asdict(line) for line in self.surveys], "together": self.together, "base": self.base}
 
 
 def budget_view(catalog: Catalog, ledger: Ledger, cap: Cap) -> BudgetView:
@@ -107,7 +108,9 @@ def _with_surveys(catalog: Catalog, lines: tuple[BudgetLine, ...]) -> BudgetView
     tables = catalog.budget if lines else Budget(Fraction(0))
     everything = Budget(tables.epsilon + sum(survey.lifetime for survey in asked), tables.delta)
     quantity = "epsilon" if catalog.accounting == "pure" else "rho"
-    return BudgetView(catalog.accounting, quantity, lines, surveys, budget_words(everything) if surveys else "")
+    return BudgetView(
+        catalog.accounting, quantity, lines, surveys, budget_words(everything) if surveys else "", base_said(catalog)
+    )
 
 
 def _line(name: str, kind: str, cap: Cap, spent: Spent, everybody: Spent) -> BudgetLine:

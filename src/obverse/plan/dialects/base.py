@@ -226,6 +226,14 @@ class Dialect(ABC):
         parts = ", ".join(f"COALESCE({self.canonical(sql, kind)}, chr(30))" for sql, kind in values)
         return f"md5(concat_ws(chr(31), {self.text(key)}, {parts}))"
 
+    @abstractmethod
+    def sha256(self, text: str) -> str:
+        """The SHA-256 of a text's UTF-8, in hexadecimal digits."""
+
+    @abstractmethod
+    def hex_word(self, digits: str, place: int) -> str:
+        """Eight hexadecimal digits of a text, from that place on (counted from 1), as an integer whose sums are exact."""
+
     def canonical(self, sql: str, kind: Type) -> str:
         """A text that is the same on every engine. Doubles that it does not tell apart are told apart by what follows it."""
         match kind:

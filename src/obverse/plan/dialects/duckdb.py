@@ -115,6 +115,12 @@ class DuckDB(Dialect):
             return super().place(sql, values, kind, alias)
         return f"CAST(enum_code({self._member(sql, values)}) AS BIGINT)", ""
 
+    def sha256(self, text: str) -> str:
+        return f"sha256({text})"
+
+    def hex_word(self, digits: str, place: int) -> str:
+        return f"CAST('0x' || substr({digits}, {place}, 8) AS BIGINT)"  # whose sum is a HUGEINT
+
     def column_of(self, values: Sequence[Value], kind: Type) -> str:
         if kind is Type.INTEGER:
             return f"(SELECT unnest(CAST('[{listed(values, kind)}]' AS BIGINT[])) AS u)"

@@ -177,6 +177,12 @@ class Postgres(Dialect):
         none = self.literal(reading.NOTHING[kind], kind)
         return f"COALESCE({left}, {none}) = COALESCE({right}, {none}) AND ({left} IS NULL) = ({right} IS NULL)"
 
+    def sha256(self, text: str) -> str:
+        return f"encode(sha256(convert_to({text}, 'UTF8')), 'hex')"
+
+    def hex_word(self, digits: str, place: int) -> str:
+        return f"CAST(CAST('x' || substr({digits}, {place}, 8) AS bit(32)) AS bigint)"  # whose sum is a numeric
+
     def column_of(self, values: Sequence[Value], kind: Type) -> str:
         if kind is Type.INTEGER:
             return f"(SELECT unnest(CAST('{{{listed(values, kind)}}}' AS BIGINT[])) AS u)"

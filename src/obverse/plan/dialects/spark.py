@@ -171,6 +171,12 @@ class Spark(Dialect):
     def same(self, left: str, right: str, kind: Type) -> str:
         return f"{left} <=> {right}"
 
+    def sha256(self, text: str) -> str:
+        return f"sha2(CAST({text} AS BINARY), 256)"
+
+    def hex_word(self, digits: str, place: int) -> str:
+        return f"CAST(conv(substr({digits}, {place}, 8), 16, 10) AS DECIMAL(20, 0))"  # whose sum has ten digits more
+
     def column_of(self, values: Sequence[Value], kind: Type) -> str:
         read = "CAST(h AS BIGINT)" if kind is Type.INTEGER else "decode(unhex(h), 'UTF-8')"
         return f"(SELECT {read} AS u FROM (SELECT explode(split('{listed(values, kind)}', ',')) AS h) AS x)"

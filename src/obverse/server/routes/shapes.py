@@ -140,6 +140,7 @@ class Budget(BaseModel):
     lines: list[BudgetLine]
     surveys: list[SurveyLine]
     together: str
+    base: str = Field("", description="What counts as spent on each partition of growing data, since others are retired.")
 
 
 class TableColumn(BaseModel):
