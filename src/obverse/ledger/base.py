@@ -13,13 +13,13 @@ from typing import TypedDict, Unpack
 
 from obverse.catalog.model import Budget
 from obverse.core.accounts import Account
-from obverse.core.errors import LedgerError, invariant
+from obverse.core.errors import LedgerError, Refused, invariant
 from obverse.core.ledger import Cap, Caps, Entry, Fingerprint, Former, Head, Partitions, Receipt, Scope, Spent, Stored, Terms
 from obverse.core.loss import Loss
 from obverse.ledger import accounts, acts
 from obverse.ledger.book import Book, Debit
 from obverse.ledger.chain import Draft, damaged
-from obverse.ledger.rights import Act, Rights, drafts, right_changed
+from obverse.ledger.rights import Act, Rights, drafts
 
 Decide = Callable[[Book], "Draft | tuple[Draft, ...] | Debit | None"]
 
@@ -28,7 +28,7 @@ class Recorded(TypedDict, total=False):
     """What more a version of growing data is recorded with."""
 
     lifts_wait: bool  # its rows were not compared, so nobody who was left out comes back with it
-    standing: Collection[str]  # the acts on rights that its rows were compared under; refused where others stand by now
+    compared: tuple[str, Collection[str]]  # the version and the acts on rights that stood when rows were compared
     retire: Callable[[Book], Draft]
 
 
@@ -125,6 +125,11 @@ class ChainLedger(ABC):
         """The last partition that was retired; None where none was."""
         return self._seen().retired
 
+    def comparing(self) -> tuple[str, Collection[str]]:
+        """What rows are compared under: the data's version and the acts on rights that stand."""
+        book = self._seen()
+        return book.version, frozenset(book.rights.standing)
+
     def base(self, through: int, *, gone: bool = False) -> Spent:
         """What would count as spent on each later partition, were those up to that one retired; Refused where they cannot."""
         acts.retire(self._seen(), through, "", gone=gone)
@@ -171,12 +176,13 @@ class ChainLedger(ABC):
     ) -> None:
         """Note that the curator published a new version of the data, and through which partition where it has any.
 
-        Acts on rights that it begins with are written with it, in one step, and so is `retire`.
+        Acts on rights that it begins with are written with it, in one step, and so is `retire`. Refused where rows were compared
+        under another version, or other acts.
         """
 
         def decide(book: Book) -> tuple[Draft, ...]:
-            if "standing" in more and {*more["standing"]} != {*book.rights.standing}:
-                raise right_changed()
+            if "compared" in more and (more["compared"][0], {*more["compared"][1]}) != (book.version, {*book.rights.standing}):
+                raise Refused("changed_meanwhile", "somebody else published data or acted on rights meanwhile.", fix="Try again.")
             retired = (more["retire"](book),) if "retire" in more else ()
             waits = more.get("lifts_wait", False)
             return (*drafts(book, rights), *retired, acts.version(book, version, through, lifts_wait=waits))

@@ -86,7 +86,8 @@ def drafts(book: Book, acts: Sequence[Act]) -> tuple[Draft, ...]:
             lifted.add(act.right)
         elif act.act in STANDING:
             if act.right in standing | lifted:
-                raise right_changed()
+                message = "the act was recorded or lifted by somebody else meanwhile."
+                raise Refused("right_changed", message, fix="`obverse rights list` shows what stands; then do it anew.")
             standing.add(act.right)
     return tuple(act.draft() for act in acts)
 
@@ -137,11 +138,6 @@ def number_of(entries: Iterable[Entry], act: str, right: str) -> int:
     """The record of an act that was just written."""
     same = (entry for entry in entries if entry.kind == "rights" and entry.fields["right"] == right)
     return max(entry.number for entry in same if entry.fields["act"] == act)
-
-
-def right_changed() -> Refused:
-    message = "an act was recorded or lifted by somebody else meanwhile."
-    return Refused("right_changed", message, fix="`obverse rights list` shows what stands; then do it anew.")
 
 
 def no_such_right() -> Refused:

@@ -97,7 +97,10 @@ class PublishedRows:
         among = Partitions(among.first, held.through)
         own = read_sums(self.project.engine, self.catalog, self.table, among, self.key(), [who], READ_S).named.get(who, {})
         with self.opened.registered.exclusive() as datasets:
-            stored.keep(datasets, self.opened.dataset.id, held.apart(who, own))
+            now = stored.kept(datasets, self.opened.dataset.id)
+            same = now is not None and now.between(among.first, held.through).sums == held.sums  # nobody published meanwhile
+            if now is not None and same and who not in now.units:
+                stored.keep(datasets, self.opened.dataset.id, now.apart(who, own))
 
     def hashed(self, unit: Any) -> str:
         return unit_hash(self.key(), fitted(own_type(self.catalog), unit))

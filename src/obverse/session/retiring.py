@@ -73,7 +73,8 @@ def retire_data(
         )
     last = named_partition(table.columns[table.partition.column], through)
     with opened_rows(project, tables) as rows:
-        plan = _planned(rows, last, gone)
+        ledger, plan = rows.opened.ledger, _planned(rows, last, gone)
+        compared = ledger.comparing()
         held = None if gone else _compared(rows)
         if gone:
             _remaining_compared(rows, last)
@@ -83,8 +84,9 @@ def retire_data(
         def retire(book: Book) -> Draft:
             return acts.retire(book, last, reason.strip(), gone=gone)
 
-        version = publish(rows.home, rows.opened, sources_of(rows.catalog), held=held, retire=retire, lifts_wait=True)
-        base = base_of(rows.opened.ledger, rows.opened.ledger.through() or last)
+        sources = sources_of(rows.catalog)
+        version = publish(rows.home, rows.opened, sources, held=held, retire=retire, lifts_wait=True, compared=compared)
+        base = base_of(ledger, ledger.through() or last)
         return Retiring(plan.column, plan.through, base, plan.cap, version)
 
 
@@ -104,6 +106,6 @@ def _compared(rows: PublishedRows) -> Held | None:
 def _remaining_compared(rows: PublishedRows, last: int) -> None:
     """Partitions that remain are as they were published, though those that are retired are not."""
     among, held = rows.published, rows.held()
-    if among is not None and held is not None:
+    if among is not None and held is not None and last < among.last:
         remaining = Partitions(last + 1, among.last)
         rows.compared(held.between(remaining.first, remaining.last), remaining, rows.left_out(lifted=True))
