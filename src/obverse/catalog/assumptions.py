@@ -11,7 +11,10 @@ from obverse.core.relation import Relation
 
 Held = Literal["public", "stored", "proved", "declared"]
 ROWWISE = "each row of table {table} is computed from rows of its own unit alone, as the curator declares (rowwise = true)"
-ADDED = "rows of table {table} are only ever added, and none to a partition that was published"
+ADDED = (
+    "rows of table {table} stay in the partitions that were published until these are retired, none is added to them, and each "
+    "`obverse data publish` compares that"
+)
 OWN = {"public": "public", "stored": "stored rows", "proved": "a view that was proved row-wise", "declared": "rowwise = true"}
 
 

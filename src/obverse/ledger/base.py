@@ -176,13 +176,15 @@ class ChainLedger(ABC):
     ) -> None:
         """Note that the curator published a new version of the data, and through which partition where it has any.
 
-        Acts on rights that it begins with are written with it, in one step, and so is `retire`. Refused where rows were compared
-        under another version, or other acts.
+        Acts on rights that it begins with are written with it, in one step, and so is `retire`. Refused where rows were
+        compared under another version, or other acts.
         """
 
         def decide(book: Book) -> tuple[Draft, ...]:
-            if "compared" in more and (more["compared"][0], {*more["compared"][1]}) != (book.version, {*book.rights.standing}):
-                raise Refused("changed_meanwhile", "somebody else published data or acted on rights meanwhile.", fix="Try again.")
+            under = more.get("compared")
+            if under is not None and (under[0], {*under[1]}) != (book.version, {*book.rights.standing}):
+                message = "somebody else published data or acted on rights meanwhile."
+                raise Refused("published_meanwhile", message, fix="Try again.")
             retired = (more["retire"](book),) if "retire" in more else ()
             waits = more.get("lifts_wait", False)
             return (*drafts(book, rights), *retired, acts.version(book, version, through, lifts_wait=waits))

@@ -18,7 +18,7 @@ from obverse.catalog.model import Budget, Catalog, Network, Survey, Table
 from obverse.catalog.tables import unit_text
 from obverse.catalog.upgrade import kept_defaults, summary
 from obverse.core.bounds import Unbounded
-from obverse.core.errors import ObverseError
+from obverse.core.errors import ObverseError, Refused
 from obverse.core.numbers import plain
 from obverse.core.types import Type
 from obverse.core.units import PrivacyUnit
@@ -34,6 +34,7 @@ from obverse.session.claims import belief_words, budget_words
 from obverse.session.curator import ledger_known
 from obverse.session.opening import Project, claimed, is_fit, leaking, load_project, public_private, unfit
 from obverse.session.probes import contradicted
+from obverse.session.published_rows import PublishedRows, published_rows
 from obverse.session.views import table_views
 
 NO_LEDGER = "none yet; the first question makes it, and fixes unit, neighbours and accounting"
@@ -191,14 +192,28 @@ def probed(project: Project) -> list[Finding]:
     catalog = project.catalog
     if catalog.unit is None:
         return []
+    found: list[Finding] = []
     try:
         with known_ledger(catalog) as known:
             if known is not None:
                 for table in (one for one in catalog.tables.values() if not one.public):
                     known[1].ledger.record_custody(table.name, (), "probes of its source", "obverse check --sniff")
+                found += _published(published_rows(project, *known))
     except ObverseError:
         return []  # what is wrong with the ledger is said with it
-    return [Finding("warn", probe.about, probe.told) for probe in contradicted(catalog, project.engine)]
+    return found + [Finding("warn", probe.about, probe.told) for probe in contradicted(catalog, project.engine)]
+
+
+def _published(rows: PublishedRows | None) -> Iterator[Finding]:
+    """Whether partitions that were published are as they were."""
+    held, among = (None, None) if rows is None else (rows.held(), rows.published)
+    if rows is None or held is None or among is None:
+        return
+    try:
+        rows.compared(held, among, rows.left_out(lifted=True))
+        yield Finding("ok", rows.table.name, "its published partitions have the rows that they had when they were published")
+    except Refused as error:
+        yield Finding("warn", rows.table.name, f"{error.message.removesuffix('; nothing was done.')}. {error.fix}")
 
 
 def collated(table: Table, project: Project) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from obverse.core.errors import BudgetExceeded, ObverseError, Refused
 from obverse.ledger.home import default_home
 from obverse.session import rights
 from obverse.session.access import matched
+from obverse.session.checking import check
 from obverse.session.curator import publish_data, verify_ledger
 from obverse.session.retiring import Retiring, retire_data
 from obverse.session.rights_list import acts_told
@@ -120,6 +121,49 @@ def test_nothing_of_the_sums_is_in_the_ledger_or_its_export(project: Path) -> No
     with obverse.open(project) as session:
         (version,) = [entry.fields for entry in session.ledger.entries() if entry.kind == "version"]
     assert {*version} - {"time"} == {"version", "through"}
+
+
+def test_a_check_on_the_curators_word_says_what_changed(project: Path) -> None:
+    publish_data(project, "2")
+
+    def said() -> tuple[str, str]:
+        found = check(project, sniff=True)
+        ((level, message),) = [(f.level, f.message) for f in found if "published partitions" in f.message or " wave 1" in f.message]
+        return level, message
+
+    assert said()[0] == "ok"
+    write(project, rows([2, 3]))
+    level, message = said()
+    assert level == "warn"
+    assert "rows of answers with wave 1 (gone) are not those that were published. Bring the rows back" in message
+
+
+def test_an_earlier_ledger_takes_what_is_there_and_says_so(project: Path) -> None:
+    assert publish_data(project, "2").notes == ()
+    forget(project)
+    (note,) = publish_data(project, "3").notes
+    assert "partitions up to wave 2" in note
+    assert publish_data(project, "3").notes == ()
+    write(project, rows([2, 3]))
+    assert refused(project, "3").code == "partition_changed"
+
+
+def test_who_was_erased_before_anything_was_kept_does_not_come_back_in_a_later_partition(project: Path) -> None:
+    publish_data(project, "1")
+    right = left_out(project, 7)
+    write(project, without(7, [1]))
+    forget(project)
+    publish_data(project, "1")
+    lifted(project, right)
+    publish_data(project, "1")
+    write(project, without(7, [1]) + rows([2]))
+    assert "came back with other rows" in refused(project, "2").message
+
+
+def forget(project: Path) -> None:
+    """As a version that kept no sums leaves it."""
+    with rights.kept(project) as keeper, keeper.opened.registered.exclusive() as datasets:
+        datasets.statements.execute("DELETE FROM partitions")
 
 
 # retiring
