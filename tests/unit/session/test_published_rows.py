@@ -128,7 +128,8 @@ def test_a_check_on_the_curators_word_says_what_changed(project: Path) -> None:
 
     def said() -> tuple[str, str]:
         found = check(project, sniff=True)
-        ((level, message),) = [(f.level, f.message) for f in found if "published partitions" in f.message or " wave 1" in f.message]
+        told = [(f.level, f.message) for f in found if "published partitions" in f.message or " wave 1" in f.message]
+        ((level, message),) = told
         return level, message
 
     assert said()[0] == "ok"
