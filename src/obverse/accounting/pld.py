@@ -6,6 +6,7 @@ question, and is charged as the one (epsilon, delta) computed here.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -84,6 +85,11 @@ def certain(described: Sequence[Described], delta: Fraction) -> ApproxLoss:
     Proof:   a tight (e, d) means E[(1 - exp(e - loss))+] <= d, and a loss above e + t adds 1 - exp(-t) to that, so
              P[loss > e + t] <= d / (1 - exp(-t)). The best of a few t is taken.
     """
+    return _certain(tuple(described), delta)
+
+
+@functools.lru_cache(maxsize=64)  # it is asked for twice: by whoever debits it, and by the door, which compares
+def _certain(described: tuple[Described, ...], delta: Fraction) -> ApproxLoss:
     found = []
     for stretch in (Fraction(1, 50), Fraction(1, 10), Fraction(1, 4), Fraction(1, 2)):
         inner = delta * (1 - exp_up(-stretch))

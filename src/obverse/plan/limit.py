@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from obverse.catalog.model import Catalog
 from obverse.core.bounds import Unbounded
 from obverse.core.errors import Refused
+from obverse.core.ledger import Partitions
 from obverse.core.sensitivity import Stability
+from obverse.core.units import PrivacyUnit
 from obverse.plan.aggregates import BY_NAME
 from obverse.plan.aggregates.base import Setting
 from obverse.plan.expressions import Ref, key_named
 from obverse.plan.facts import Facts
 from obverse.plan.measure import Measure
 from obverse.plan.nodes import Aggregate, Limit, Project, Reduce, Relation, Shape, Trim, only_scan, scans
+from obverse.plan.partitions import read_of
 from obverse.plan.question import AggregateCall, Question
 from obverse.plan.relations import facts_of, unit_key
 
@@ -27,6 +30,8 @@ class LimitedPlan:
     setting: Setting
     facts: Facts
     serves: tuple[tuple[int, ...], ...]  # for each aggregate, the places of its measures
+    unit: PrivacyUnit | None  # whose contribution is limited
+    partitions: Partitions | None  # of growing data that are read; None: all that there are
 
 
 def limit(question: Question, catalog: Catalog) -> LimitedPlan:
@@ -49,7 +54,7 @@ def limit(question: Question, catalog: Catalog) -> LimitedPlan:
     measures: list[Measure] = []
     serves = tuple(_places(call, setting, measures) for call in question.aggregates)
     root = Aggregate(Project(bound, question.keys, tuple(measures), question.sets))
-    return LimitedPlan(question, root, setting, facts, serves)
+    return LimitedPlan(question, root, setting, facts, serves, catalog.unit, read_of(question.relation, catalog))
 
 
 def shape_of(stability: Stability, question: Question, grouped: bool) -> tuple[Shape, int]:

@@ -48,6 +48,14 @@ def touched(relation: Relation, catalog: Catalog) -> Partitions | None:
     return whole if found is None else found
 
 
+def read_of(relation: Relation, catalog: Catalog) -> Partitions | None:
+    """The same for a plan to carry; also None before anything is published, when nothing can be charged."""
+    table = partitioned(catalog)
+    if table is None or table.partition is None or table.partition.through is None:
+        return None
+    return touched(relation, catalog)
+
+
 def _read(node: Relation, partition: Partition, catalog: Catalog, whole: Partitions) -> Partitions:
     column = facts_of(node, catalog).columns.get(partition.column)
     if column is None:

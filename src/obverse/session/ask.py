@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 
 from obverse.core.engine import Engine
 from obverse.core.errors import Failed, LedgerError, invariant
-from obverse.core.ledger import Caps, Fingerprint, Former, Ledger, Partitions, Receipt, Scope, Stored
-from obverse.core.loss import Loss
+from obverse.core.ledger import Ledger, Receipt, Stored
 from obverse.core.rng import Rng
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.finish import Finished, finish
 from obverse.plan.graph_plan import GraphPlan, verify_graph
-from obverse.plan.overlay import NOTHING, Overlay
+from obverse.plan.overlay import Overlay
 from obverse.plan.randomize import randomize, randomize_graph, randomize_keys
 from obverse.plan.verify import verify
+from obverse.session.debit import Debit
 
 TIMEOUT_S = 600.0
 Earlier = list[tuple[CostedPlan, Finished]]
@@ -33,23 +33,6 @@ class Asked:
     seal: Callable[[Finished, Receipt], bytes]
     first: tuple[Asked, ...] = ()  # asked before it, of whose answers ...
     then: Callable[[Earlier], Asked] | None = None  # ... this question follows, at the same price
-
-
-@dataclass(frozen=True, slots=True)
-class Debit:
-    """What is charged for, and under which names it can be asked for again."""
-
-    scope: Scope
-    loss: Loss
-    fingerprint: Fingerprint
-    question: str  # what the key is bound to: the plan without the data's version
-    key: str
-    caps: Caps
-    note: str
-    about: dict[str, str]
-    partitions: Partitions | None = None
-    overlay: Callable[[], Overlay] = lambda: NOTHING  # asked for once the debit stands: no act before it is missed
-    former: Former | None = None  # how earlier versions named it
 
 
 def ask(
@@ -69,19 +52,21 @@ def ask(
     `release`: where rows are read and noised, if not here; a service has a process for it. `leaves`: returns when the answer
     may be seen, before it is stored, since whoever looks into the store would see how long it took.
     """
-    verified = tuple(_verified(question) for question in questions)
+    verified = tuple(_verified(question, debit) for question in questions)
+    debit.pays([one.costed.loss for question in questions for one in (*question.first, question)])
     return charged(
         verified, debit, engine=engine, ledger=ledger, rng=rng, join=join, started=started, release=release, leaves=leaves
     )
 
 
-def _verified(question: Asked) -> Asked:
-    """The question, whose noise covers its price; what follows from the answers before it is held to the same."""
+def _verified(question: Asked, debit: Debit) -> Asked:
+    """The question, whose noise covers its price, within the debit; what follows from answers is held to the same."""
     for one in (*question.first, question):
         if isinstance(one.costed, GraphPlan):
             verify_graph(one.costed)
         else:
             verify(one.costed)
+        debit.hold(one.costed)
     if question.then is None:
         return question
     follows = question.then
@@ -90,6 +75,7 @@ def _verified(question: Asked) -> Asked:
         made = follows(found)
         assert isinstance(made.costed, CostedPlan)
         verify(made.costed)
+        debit.hold(made.costed)
         invariant(made.costed.loss == question.costed.loss, "a question that follows has the price it was given")
         invariant(not made.first and made.then is None, "nothing follows twice")
         return made

@@ -30,9 +30,10 @@ from obverse.plan.overlay import NOTHING, Overlay
 from obverse.plan.partitions import together
 from obverse.plan.public import emit_public, whole
 from obverse.plan.question import PublicQuestion
-from obverse.session.ask import TIMEOUT_S, Asked, Debit, Door, Earlier, ask
+from obverse.session.ask import TIMEOUT_S, Asked, Door, Earlier, ask
 from obverse.session.asker import allowed_for, asker
 from obverse.session.claims import IN_PROCESS
+from obverse.session.debit import Debit
 from obverse.session.explained import Explained, explain_public, explain_question
 from obverse.session.learning import load_learned, with_defaults
 from obverse.session.listing import listed_keys
@@ -243,7 +244,8 @@ class Session:
         former = former_names(planned, self.catalog, version, batch, after)
         self.ledger.record_catalog(self._facts)
         caps, parts = self.purse.caps(), parts_of(planned)
-        return Debit(self._scope, loss, mark, question, key, caps, note, about, parts, self.overlay, former)
+        unit = self.catalog.unit
+        return Debit(self._scope, loss, mark, question, key, caps, note, about, unit, parts, self.overlay, former)
 
     def _charged(self, asked: tuple[Asked, ...], debit: Debit, **more: Any) -> tuple[bytes, bool]:
         """Through the door, with what this session has."""

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from obverse.plan.annotate import AnnotatedPlan
     from obverse.plan.finish import Finished
     from obverse.plan.overlay import Overlay
-    from obverse.session.ask import Asked, Debit
+    from obverse.session.ask import Asked
+    from obverse.session.debit import Debit
     from obverse.session.session import Session
 
 LIFTED = 10_000  # rows that a unit's own aggregates may count
