@@ -21,7 +21,10 @@ COLUMNS = """
 SELECT schema_name, table_name, column_name, data_type, CASE WHEN is_generated THEN generation_expression END
 FROM duckdb_columns() WHERE database_name = $file ORDER BY schema_name, table_name, column_index
 """
-MACROS = "SELECT function_name FROM duckdb_functions() WHERE database_name = $file AND NOT internal ORDER BY 1"
+MACROS = """
+SELECT DISTINCT lower(function_name) FROM duckdb_functions() WHERE function_type LIKE '%macro' AND EXISTS (
+SELECT 1 FROM duckdb_functions() WHERE database_name = $file AND NOT internal)
+"""
 TREE = "SELECT json_serialize_sql($text)"
 
 
@@ -49,7 +52,7 @@ class DuckDBFile:
     cursor: duckdb.DuckDBPyConnection
     listed: dict[tuple[str, str], tuple[str, str, str]]  # name as it is written, kind, text
     columns: dict[tuple[str, str], tuple[StoredColumn, ...]]
-    macros: tuple[str, ...]
+    macros: frozenset[str]  # of the file, and DuckDB's own, whose bodies may call those; none where the file has none
 
     @classmethod
     def opened(cls, cursor: duckdb.DuckDBPyConnection, alias: str) -> DuckDBFile:
@@ -64,7 +67,7 @@ class DuckDBFile:
         computed = any(kind == VIEW for _, kind, _ in listed.values())
         computed = computed or any(one.generated for found in columns.values() for one in found)
         macros = cursor.execute(MACROS, about).fetchall() if computed else []
-        return cls(cursor, listed, {k: tuple(v) for k, v in columns.items()}, tuple(name for (name,) in macros))
+        return cls(cursor, listed, {k: tuple(v) for k, v in columns.items()}, frozenset(name for (name,) in macros))
 
     def relation(self, name: str, depth: int = 0) -> Relation:
         """A table or view of the schema main, with all that it reads."""
@@ -75,26 +78,34 @@ class DuckDBFile:
             return Relation(".".join(place), OTHER, ())
         name, kind, text = self.listed[place]
         columns = self.columns.get(place, ())
-        reads = tuple(self._relation(one, depth + 1) for one in self._read(text, place[0])) if kind == VIEW else ()
-        custom = self.macros if kind == VIEW or any(column.generated for column in columns) else ()
-        return Relation(name, kind, columns, text, reads, custom)
+        if kind != VIEW:
+            generated = [self._tree(f"SELECT {column.generated}") for column in columns if column.generated]
+            return Relation(name, kind, columns, text, (), self._custom(generated))
+        tree = self._query(text, (name, *(column.name for column in columns)))
+        reads = tuple(self._relation(one, depth + 1) for one in self._read(tree, place[0]))
+        return Relation(name, kind, columns, text, reads, self._custom([tree]))
 
-    def _read(self, text: str, own: str) -> list[tuple[str, str]]:
-        """What a view's text names: the tables that DuckDB's own parser finds in it, each once. A name without its schema
+    def _read(self, tree: Any, own: str) -> list[tuple[str, str]]:
+        """What a view's query names: the tables that DuckDB's own parser finds in it, each once. A name without its schema
         leads into the view's own schema; one that is not there might lead out of the file, and is none of its relations."""
-        found = dict.fromkeys(named(self._tree(text)))
+        found = dict.fromkeys(named(tree))
         return [("?" if catalog else (schema or own).lower(), table.lower()) for catalog, schema, table in found]
 
-    def _tree(self, text: str) -> Any:
-        """The parsed query of CREATE VIEW ... AS query; None where DuckDB's parser cannot say."""
-        start = text.find(" AS ")
-        while start >= 0:
-            (said,) = self.cursor.execute(TREE, {"text": text[start + 4 :].rstrip("; ")}).fetchone() or ("{}",)
-            found = json.loads(said)
-            if not found.get("error", True):
-                return found
-            start = text.find(" AS ", start + 1)
-        return None
+    def _custom(self, trees: list[Any]) -> tuple[str, ...]:
+        """Macros that these use, by DuckDB's own parser: another one may take their names for something else."""
+        if None in trees:
+            return tuple(sorted(self.macros))
+        return tuple(sorted(self.macros.intersection(name for tree in trees for name in called(tree))))
+
+    def _query(self, text: str, names: tuple[str, ...]) -> Any:
+        """The parsed query of CREATE VIEW ... AS query; None where a name might be taken for the beginning of one."""
+        _, found, query = text.partition(" AS ")
+        return None if not found or any(" AS " in name for name in names) else self._tree(query.rstrip("; "))
+
+    def _tree(self, query: str) -> Any:
+        (said,) = self.cursor.execute(TREE, {"text": query}).fetchone() or ("{}",)
+        found = json.loads(said)
+        return None if found.get("error", True) else found
 
 
 def named(tree: Any) -> Iterator[tuple[str, str, str]]:
@@ -107,3 +118,15 @@ def named(tree: Any) -> Iterator[tuple[str, str, str]]:
     elif isinstance(tree, list):
         for value in tree:
             yield from named(value)
+
+
+def called(tree: Any) -> Iterator[str]:
+    """Functions and operators that a parsed query calls, at whatever depth, in lower case."""
+    if isinstance(tree, dict):
+        if "function_name" in tree:
+            yield str(tree["function_name"]).lower()
+        for value in tree.values():
+            yield from called(value)
+    elif isinstance(tree, list):
+        for value in tree:
+            yield from called(value)

@@ -11,11 +11,9 @@ from sqlglot.errors import SqlglotError
 
 from obverse.core.relation import OTHER, Relation
 
-PLAIN: tuple[type[exp.Expression], ...] = (
+LISTED: tuple[type[exp.Expression], ...] = (
     exp.Paren, exp.Literal, exp.Boolean, exp.Null, exp.And, exp.Or, exp.Not, exp.Case, exp.If, exp.Is, exp.In, exp.Between,
     exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Coalesce,
-)  # fmt: skip
-CALLED: tuple[type[exp.Expression], ...] = (
     exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.DPipe, exp.Like, exp.ILike, exp.Nullif, exp.Greatest,
     exp.Least, exp.Abs, exp.Round, exp.Floor, exp.Ceil, exp.Sign, exp.Lower, exp.Upper, exp.Trim, exp.Length, exp.Substring,
     exp.Left, exp.Right, exp.Concat, exp.Replace, exp.Extract, exp.Year, exp.Month, exp.Day, exp.Array, exp.Any,
@@ -61,7 +59,7 @@ class Rowwise:
 
     Claim:   each row of the view is a function of one row of the base, and each row of the base gives at most one.
     Proof:   one base relation in FROM, a WHERE, and a list of outputs; each is built of columns of the base, constants and
-             functions of one row that PLAIN, CALLED and NAMED list, by induction on the expression. No other clause is there.
+             functions of one row that LISTED and NAMED list, by induction on the expression. No other clause is there.
     Assumes: an unqualified name is a column of the base or the engine's own function: whoever describes the relation lists in
              `custom` whatever of users may take such a name's place, and a definition with such is not proved.
     """
@@ -75,14 +73,13 @@ def rowwise(view: Relation, dialect: str) -> Rowwise:
         raise NotRowwise("it reads more than one relation")
     if not view.reads or view.reads[0].kind == OTHER:
         raise NotRowwise("what it reads is no table that the engine lists beside it")
-    if dialect == "postgres" and view.custom:
-        raise NotRowwise(f"it uses {view.custom[0]}, which is not the server's own")
+    _own(view)
     (base,) = view.reads
     select = _query(view, dialect)
     if extra := sorted(name for name, value in select.args.items() if value and name not in CLAUSES):
         raise NotRowwise(f"it has {extra[0].upper().replace('_', ' ').strip()}")
     names = _base(select, base, dialect)
-    prover = _Prover(names, dialect, bool(view.custom))
+    prover = _Prover(names, dialect)
     where = select.args.get("where")
     if where is not None:
         prover.prove(where.this)
@@ -91,11 +88,17 @@ def rowwise(view: Relation, dialect: str) -> Rowwise:
 
 def own_row(expression: str, relation: Relation, dialect: str) -> None:
     """Prove that the expression of a generated column reads its own row alone, or raise NotRowwise."""
+    _own(relation)
     try:
         parsed = sqlglot.parse_one(expression, read=dialect)
     except (SqlglotError, RecursionError):
         raise NotRowwise("its expression cannot be read") from None
-    _Prover(_Names(relation, frozenset(), dialect), dialect, bool(relation.custom)).prove(parsed)
+    _Prover(_Names(relation, frozenset(), dialect), dialect).prove(parsed)
+
+
+def _own(relation: Relation) -> None:
+    if relation.custom:
+        raise NotRowwise(f"it uses {relation.custom[0]}, which is not the engine's own")
 
 
 def _query(view: Relation, dialect: str) -> exp.Select:
@@ -166,11 +169,10 @@ class _Names:
 
 @dataclass(frozen=True, slots=True)
 class _Prover:
-    """`guarded`: functions of users may take the place of the engine's own, so none is taken for one of those."""
+    """Expressions over the columns that may be used."""
 
     names: _Names
     dialect: str
-    guarded: bool
 
     def prove(self, node: exp.Expression) -> None:
         match node:
@@ -184,19 +186,17 @@ class _Prover:
             case exp.Collate():
                 self.prove(node.this)
             case exp.Anonymous():
-                self._function(str(node.this), node)
+                if str(node.this).lower() not in NAMED[self.dialect]:
+                    raise NotRowwise(f"it has {_words(node, self.dialect)}")
                 self._all(node.expressions)
             case exp.Extract():
-                self._function("extract", node)
                 self.prove(node.expression)
             case _:
                 self._parts(node)
 
     def _parts(self, node: exp.Expression) -> None:
         """An operator or function that is listed, whose arguments are proved in their turn."""
-        if isinstance(node, CALLED):
-            self._function(node.key, node, known=True)
-        elif not isinstance(node, PLAIN):
+        if not isinstance(node, LISTED):
             raise NotRowwise(f"it has {_words(node, self.dialect)}")
         truncated = isinstance(node, (exp.DateTrunc, exp.TimestampTrunc))
         if truncated and not isinstance(node.args.get("unit"), (exp.Var, exp.Literal)):
@@ -212,12 +212,6 @@ class _Prover:
             if not isinstance(node, exp.Expression):
                 raise NotRowwise("its definition cannot be read")
             self.prove(node)
-
-    def _function(self, name: str, node: exp.Expression, *, known: bool = False) -> None:
-        if self.guarded:
-            raise NotRowwise("functions or operators of users may take the place of the engine's own")
-        if not known and name.lower() != "extract" and name.lower() not in NAMED[self.dialect]:
-            raise NotRowwise(f"it has {_words(node, self.dialect)}")
 
 
 def _known_type(to: exp.Expression) -> None:
