@@ -17,13 +17,16 @@ LISTED: tuple[type[exp.Expression], ...] = (
     exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.DPipe, exp.Like, exp.ILike, exp.Nullif, exp.Greatest,
     exp.Least, exp.Abs, exp.Round, exp.Floor, exp.Ceil, exp.Sign, exp.Lower, exp.Upper, exp.Trim, exp.Length, exp.Substring,
     exp.Left, exp.Right, exp.Concat, exp.Replace, exp.Extract, exp.Year, exp.Month, exp.Day, exp.Array, exp.Any,
-    exp.SplitPart, exp.StartsWith, exp.EndsWith, exp.Contains, exp.DateTrunc, exp.TimestampTrunc,
+    exp.SplitPart, exp.StartsWith, exp.EndsWith, exp.Contains, exp.DateTrunc, exp.TimestampTrunc, exp.DateDiff, exp.TimeToStr,
+    exp.ToDays, exp.AtTimeZone, exp.RegexpLike, exp.RegexpILike, exp.StrPosition, exp.Trunc, exp.Pow, exp.Sqrt, exp.Exp, exp.Ln,
+    exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot,
 )  # fmt: skip
 NAMED = {  # functions of the row alone that have no class of their own everywhere
     "duckdb": {
         "date_part", "date_trunc", "year", "month", "day", "quarter", "week", "hour", "minute", "second", "lower", "upper",
         "trim", "ltrim", "rtrim", "length", "substring", "substr", "replace", "abs", "round", "floor", "ceil", "ceiling",
         "trunc", "sign", "left", "right", "concat", "strftime", "try_strptime", "contains", "starts_with", "prefix", "suffix",
+        "to_years", "to_months", "to_hours", "to_minutes", "to_seconds",
     },
     "postgres": {
         "date_part", "date_trunc", "lower", "upper", "btrim", "ltrim", "rtrim", "length", "char_length", "substring", "substr",
@@ -34,19 +37,20 @@ NAMED = {  # functions of the row alone that have no class of their own everywhe
 TYPES = frozenset(
     "BOOLEAN TINYINT SMALLINT INT BIGINT INT128 UTINYINT USMALLINT UINT UBIGINT UINT128 FLOAT DOUBLE DECIMAL TEXT VARCHAR CHAR "
     "NCHAR NVARCHAR BPCHAR DATE TIME TIMESTAMP TIMESTAMPTZ TIMESTAMPNTZ TIMESTAMP_S TIMESTAMP_MS TIMESTAMP_NS UUID ARRAY "
-    "LIST DATETIME".split()
+    "LIST DATETIME INTERVAL".split()
 )
 NILADIC = frozenset(
     "current_user session_user user current_role system_user current_catalog current_schema current_database current_date "
     "current_time current_timestamp localtime localtimestamp".split()
 )
-CLAUSES = {"expressions", "from_", "where"}
+CLAUSES = {"expressions", "from_", "where", "order"}
 FORMS = {  # arguments that say how, and hold no expression that is looked into otherwise
     exp.Between: {"symmetric"}, exp.DPipe: {"safe"}, exp.Div: {"typed", "safe"}, exp.Concat: {"safe", "coalesce"},
     exp.Trim: {"position"}, exp.Array: {"value_constructor", "bracket_notation"}, exp.Round: {"truncate"},
     exp.DateTrunc: {"unit", "abbreviate", "input_type_preserved"},
-    exp.TimestampTrunc: {"unit", "input_type_preserved"},
+    exp.TimestampTrunc: {"unit", "input_type_preserved"}, exp.DateDiff: {"unit", "date_part_boundary"},
 }  # fmt: skip
+TIMED = (exp.DateTrunc, exp.TimestampTrunc, exp.DateDiff)  # whose unit is a word
 
 
 class NotRowwise(Exception):
@@ -83,6 +87,9 @@ def rowwise(view: Relation, dialect: str) -> Rowwise:
     where = select.args.get("where")
     if where is not None:
         prover.prove(where.this)
+    for one in () if select.args.get("order") is None else select.args["order"].expressions:
+        _only(one, {"this", "desc", "nulls_first"}, dialect)
+        prover.prove(one.this)
     return Rowwise(_outputs(select.expressions, view, base, prover))
 
 
@@ -153,12 +160,14 @@ class _Names:
     tables: frozenset[str]
     dialect: str
 
+    def qualifies(self, column: exp.Column) -> bool:
+        """Whether what stands before a column, if anything, is the base."""
+        table = column.args.get("table")
+        return not column.args.get("db") and (table is None or _named(table, self.dialect) in self.tables)
+
     def column(self, column: exp.Column) -> str | None:
         """The base's own name of a column, or None where it is none of them."""
-        if not isinstance(column.this, exp.Identifier) or column.args.get("db"):
-            return None
-        table = column.args.get("table")
-        if table is not None and _named(table, self.dialect) not in self.tables:
+        if not isinstance(column.this, exp.Identifier) or not self.qualifies(column):
             return None
         name = _named(column.this, self.dialect)
         if not column.this.args.get("quoted") and name in NILADIC:
@@ -198,8 +207,9 @@ class _Prover:
         """An operator or function that is listed, whose arguments are proved in their turn."""
         if not isinstance(node, LISTED):
             raise NotRowwise(f"it has {_words(node, self.dialect)}")
-        truncated = isinstance(node, (exp.DateTrunc, exp.TimestampTrunc))
-        if truncated and not isinstance(node.args.get("unit"), (exp.Var, exp.Literal)):
+        unit = node.args.get("unit")
+        unit = unit.this if isinstance(unit, exp.Cast) else unit
+        if isinstance(node, TIMED) and not isinstance(unit, (exp.Var, exp.Literal)):
             raise NotRowwise(f"it has {_words(node, self.dialect)}")
         passed = FORMS.get(type(node), set())
         for name, value in node.args.items():
@@ -244,6 +254,9 @@ def _outputs(items: list[exp.Expression], view: Relation, base: Relation, prover
             found += _starred(item, base, prover.dialect)
             continue
         inner = item.this if isinstance(item, exp.Alias) else item
+        if isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star) and prover.names.qualifies(inner):
+            found += _starred(inner.this, base, prover.dialect)
+            continue
         prover.prove(inner)
         while isinstance(inner, exp.Paren):
             inner = inner.this
@@ -259,4 +272,3 @@ def _starred(star: exp.Star, base: Relation, dialect: str) -> list[str | None]:
     _only(star, {"except_"}, dialect)
     without = {str(one.name).lower() for one in star.args.get("except_") or ()}
     return [c.name for c in base.columns if c.name.lower() not in without]
-

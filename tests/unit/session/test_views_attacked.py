@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import obverse
-from tests.unit.session.test_views_as_sources import PLACES, DuckDBPlace, Place, refused
+from tests.unit.session.test_views_as_sources import PLACES, DuckDBPlace, PostgresPlace, refused
 
 TOTAL = "(SELECT CAST(SUM(x) AS INTEGER) FROM t)"
 
@@ -50,8 +50,79 @@ def test_a_view_whose_name_reads_like_a_definition_hides_nothing(tmp_path: Path)
 
 def test_macros_that_a_definition_does_not_use_are_let_be(tmp_path: Path) -> None:
     place = DuckDBPlace(tmp_path)
-    place.run(f"CREATE MACRO total(a) AS {TOTAL}", "CREATE VIEW v AS SELECT id, CASE WHEN s LIKE 'w%' THEN abs(x + 1) END AS y FROM t")
+    place.run(
+        f"CREATE MACRO total(a) AS {TOTAL}", "CREATE VIEW v AS SELECT id, CASE WHEN s LIKE 'w%' THEN abs(x + 1) END AS y FROM t"
+    )
     place.run("CREATE TABLE g (id INTEGER, x INTEGER, y INTEGER GENERATED ALWAYS AS (x + 1))")
     for source in ("v", "g"):
         with obverse.open(place.project(source)) as session:
             session.ask("SELECT COUNT(*) FROM v", epsilon=1)
+
+
+ARGUMENTS = ("", "x", "s", "x, x", "s, s", "'year', s", "x, x, x", "s, s, s", "x, 1, 2, 3", "DISTINCT x", "*")
+OTHERWISE = {
+    "duckdb": "SELECT function_name FROM duckdb_functions() WHERE function_type NOT LIKE '%macro' "
+    "AND (function_type <> 'scalar' OR stability <> 'CONSISTENT') AND function_name NOT IN (SELECT function_name FROM duckdb_functions() WHERE "
+    "function_type = 'scalar' AND stability = 'CONSISTENT')",
+    "postgres": "SELECT proname FROM pg_proc WHERE proretset OR provolatile = 'v' OR prokind <> 'f'",
+}
+
+
+def test_no_function_of_other_rows_or_of_chance_is_listed(place: Any) -> None:
+    """All that the engine has, whatever class the parser gives them: aggregates, window and table functions, volatile ones."""
+    from obverse.core.relation import Relation, StoredColumn
+    from obverse.sql.rowwise import NotRowwise, own_row
+
+    relation = Relation("t", "table", (StoredColumn("x", "INTEGER"), StoredColumn("s", "VARCHAR")))
+    if place.dialect == "duckdb":
+        import duckdb
+
+        names = [name for (name,) in duckdb.connect().execute(OTHERWISE["duckdb"]).fetchall()]
+    else:
+        names = [name for (name,) in place.owner.execute(OTHERWISE["postgres"]).fetchall()]
+    assert len(names) > 100
+    listed = set()
+    for name in dict.fromkeys(names):
+        for arguments in ARGUMENTS:
+            try:
+                own_row(f"{name}({arguments})", relation, place.dialect)
+            except NotRowwise:
+                continue
+            listed.add(f"{name}({arguments})")
+    assert listed == set()
+
+
+DAY = "DATE '2020-01-01' + CAST(x AS INTEGER)"
+HARMLESS = {
+    "ordered": "SELECT id, x AS y FROM t ORDER BY x DESC, id",
+    "months": f"SELECT id, CAST(date_part('year', date_trunc('month', {DAY})) AS INTEGER) AS y FROM t",
+    "interval": f"SELECT id, x AS y, {DAY} + INTERVAL '3 days' AS due FROM t",
+    "powers": "SELECT id, CAST(power(x, 2) + sqrt(x) + exp(x) AS INTEGER) AS y FROM t",
+    "bits": "SELECT id, (x & 3) | 1 AS y FROM t",
+    "table": "SELECT t.*, x AS y FROM t",
+}
+
+
+@pytest.mark.parametrize("shape", HARMLESS)
+def test_a_view_of_functions_of_the_row_passes(place: Any, shape: str) -> None:
+    place.run(f"CREATE VIEW v AS {HARMLESS[shape]}")
+    with obverse.open(place.project("v")) as session:
+        session.ask("SELECT COUNT(*) FROM v", epsilon=1)
+
+
+@pytest.mark.parametrize(
+    "text", ["regexp_matches(s, 'w.')", "strftime(DATE '2020-01-01', '%Y') = s", "date_diff('day', d, d) > 1"]
+)
+def test_a_view_of_duckdb_s_own_functions_of_the_row_passes(tmp_path: Path, text: str) -> None:
+    place = DuckDBPlace(tmp_path)
+    place.run("ALTER TABLE t ADD COLUMN d DATE", f"CREATE VIEW v AS SELECT id, CASE WHEN {text} THEN 1 END AS y FROM t")
+    with obverse.open(place.project("v")) as session:
+        session.ask("SELECT COUNT(*) FROM v", epsilon=1)
+
+
+@pytest.mark.parametrize("text", ["s ~ 'w.'", "to_char(DATE '2020-01-01', 'YYYY') = s", "position('w' IN s) > 1"])
+def test_a_view_of_postgres_s_own_functions_of_the_row_passes(tmp_path: Path, text: str) -> None:
+    place = PostgresPlace(tmp_path)
+    place.run(f"CREATE VIEW v AS SELECT id, CASE WHEN {text} THEN 1 END AS y FROM t")
+    with obverse.open(place.project("v")) as session:
+        session.ask("SELECT COUNT(*) FROM v", epsilon=1)
