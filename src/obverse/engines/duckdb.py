@@ -14,7 +14,7 @@ from obverse.core.secret import Exact
 from obverse.engines.batching import columns_of, in_time
 from obverse.engines.collated import of_duckdb
 from obverse.engines.csv_source import private_csv, public_csv, records, text
-from obverse.engines.duckdb_relation import alias_of, described
+from obverse.engines.duckdb_relation import alias_of, anew, described, quoted
 from obverse.engines.failing import failure, public_failure
 from obverse.engines.same_files import marks_of, unchanged
 from obverse.engines.stopping import stoppable
@@ -46,6 +46,7 @@ class DuckDBEngine:
         self._tables = {table.name: table for table in catalog.held}
         self._held: dict[str, Relation] = {}
         self._marks: object = None  # of the files, when they were last found to be described as they are held to
+        self._attached: dict[str, object] = {}  # marks of the DuckDB files, before they were opened, which they stay
         for table in catalog.held:
             self._declare(table)
         self._lock(catalog)
@@ -132,12 +133,17 @@ class DuckDBEngine:
             return ""
         for name, relation in self._held.items():
             try:
-                if self.relation(name) != relation:
+                if self._now(self._tables[name]) != relation:
                     return name
-            except CatalogError:
+            except (CatalogError, self._duckdb.Error):
                 return name
         self._marks = marks
         return ""
+
+    def _now(self, table: Table) -> Relation:
+        """A DuckDB file that was attached stays open, so another one in its place is opened to be described."""
+        exchanged = table.source.kind == "duckdb" and marks_of(table.source.path) != self._attached[table.name]
+        return anew(table) if exchanged else self.relation(table.name)
 
     def run_public(self, sql: str, *, timeout_s: float) -> PublicRows:
         if self._redefined():
@@ -237,6 +243,7 @@ class DuckDBEngine:
         if source.kind == "csv":
             return public_csv(source, path) if table.public else private_csv(source, path)
         alias = quoted(alias_of(table))
+        self._attached[table.name] = marks_of(source.path)
         self._connection.execute(f"ATTACH {path} AS {alias} (READ_ONLY)")
         return f"{alias}.{quoted(source.table or table.name)}"
 
@@ -273,7 +280,3 @@ def unreadable(table: Table) -> CatalogError:
         f"the source of table {table.name} cannot be read as {table.source.kind}.",
         fix=csv if table.source.kind == "csv" else "check `source`.",
     )
-
-
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from obverse.catalog.model import Table
 from obverse.core.relation import OTHER, TEMPORARY, VIEW, Relation, StoredColumn
-from obverse.engines.csv_source import header_of
+from obverse.engines.csv_source import header_of, text
 
 if TYPE_CHECKING:
     import duckdb
@@ -35,14 +35,26 @@ def described(cursor: duckdb.DuckDBPyConnection, table: Table) -> Relation:
         return DuckDBFile.opened(cursor, alias_of(table)).relation(source.table or table.name)
     if source.kind == "csv" and not table.public:  # read as text, column by column, by the names of its first line
         return Relation(table.name, "file", tuple(StoredColumn(name, "VARCHAR") for name in header_of(source)))
-    name = '"' + table.name.replace('"', '""') + '"'
-    columns = tuple(StoredColumn(row[0], row[1]) for row in cursor.execute(f"DESCRIBE {name}").fetchall())
+    columns = tuple(StoredColumn(row[0], row[1]) for row in cursor.execute(f"DESCRIBE {quoted(table.name)}").fetchall())
     return Relation(table.name, "frame" if source.kind == "object" else "file", columns)
+
+
+def anew(table: Table) -> Relation:
+    """The source of a table as the DuckDB file at its path defines it now, where another one was attached."""
+    import duckdb
+
+    with duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false", "threads": 1}) as connection:
+        connection.execute(f"ATTACH {text(str(table.source.path))} AS {quoted(alias_of(table))} (READ_ONLY)")
+        return described(connection.cursor(), table)
 
 
 def alias_of(table: Table) -> str:
     """The name by which the file of a table is attached."""
     return f"file of {table.name}"
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +71,8 @@ class DuckDBFile:
         """The catalog of the file that is attached by this name; functions are looked up only where they may be used."""
         about = {"file": alias}
         listed = {}
-        for schema, name, kind, temporary, text in cursor.execute(f"{TABLES} UNION ALL {VIEWS}", about).fetchall():
-            listed[schema.lower(), name.lower()] = (f"{schema}.{name}", TEMPORARY if temporary else kind, text or "")
+        for schema, name, kind, temporary, sql in cursor.execute(f"{TABLES} UNION ALL {VIEWS}", about).fetchall():
+            listed[schema.lower(), name.lower()] = (f"{schema}.{name}", TEMPORARY if temporary else kind, sql or "")
         columns: dict[tuple[str, str], list[StoredColumn]] = {}
         for schema, name, column, kind, generated in cursor.execute(COLUMNS, about).fetchall():
             columns.setdefault((schema.lower(), name.lower()), []).append(StoredColumn(column, kind, generated=generated or ""))
