@@ -34,7 +34,7 @@ def established(
 
 def assumptions_of(table: Table, relation: Relation, catalog: Catalog, dialect: str, place: Place) -> SourceAssumptions:
     if table.public:
-        return SourceAssumptions(table.name, relation, "public")
+        return SourceAssumptions(table, "public", relation)
     try:
         base, columns = proved(relation, dialect)
         lost = [key for key in unit_keys(table, catalog) if _same(key, columns) is None]
@@ -42,12 +42,13 @@ def assumptions_of(table: Table, relation: Relation, catalog: Catalog, dialect: 
             raise NotRowwise(f"its column {lost[0]}, which leads to the unit, is not a column of {base.name} as it lies there")
     except NotRowwise as reason:
         if table.rowwise and relation.kind != TEMPORARY:
-            return SourceAssumptions(table.name, relation, "declared")
-        path = ("tables", table.name, "source") if table.name in catalog.tables else ("graphs", table.name, "edges")
-        raise not_rowwise(table, relation, str(reason), place(path)) from None
+            return SourceAssumptions(table, "declared", relation)
+        edges = table.name not in catalog.tables
+        path = ("graphs", table.name, "edges") if edges else ("tables", table.name, "source")
+        raise not_rowwise(table, relation, str(reason), place(path), edges=edges) from None
     if base is relation:
-        return SourceAssumptions(table.name, relation, "stored")
-    return SourceAssumptions(table.name, relation, "proved", base, columns)
+        return SourceAssumptions(table, "stored", relation)
+    return SourceAssumptions(table, "proved", relation, base, columns)
 
 
 def proved(relation: Relation, dialect: str) -> tuple[Relation, dict[str, str]]:
@@ -97,7 +98,8 @@ def unit_keys(table: Table, catalog: Catalog) -> list[str]:
 
 def with_facts(table: Table, found: SourceAssumptions, dialect: str) -> Table:
     """The table, its source known by the stored table whose rows a proved view has, and by whether it is collated."""
-    collated = dialect == "duckdb" and any(COLLATED.search(one.definition) for one in every(found.relation))
+    relations = () if found.relation is None or dialect != "duckdb" else every(found.relation)
+    collated = any(COLLATED.search(one.definition) for one in relations)
     return _with_base(replace(table, source=replace(table.source, collated=collated)), found)
 
 
@@ -108,10 +110,10 @@ def _with_base(table: Table, found: SourceAssumptions) -> Table:
     return replace(table, source=replace(table.source, base=found.base.place or found.base.name, key=key))
 
 
-def not_rowwise(table: Table, relation: Relation, reason: str, where: str) -> CatalogError:
+def not_rowwise(table: Table, relation: Relation, reason: str, where: str, *, edges: bool) -> CatalogError:
     kind = "view" if relation.kind in (VIEW, MATERIALIZED) else relation.kind
     fix = "Name the stored table as `source`, or keep the rows in a table of their own: CREATE TABLE ... AS SELECT."
-    if relation.kind != TEMPORARY:
+    if relation.kind != TEMPORARY and not edges:
         fix += " Where you know that each row is computed from rows of its own unit alone, write rowwise = true."
     return CatalogError(
         "not_rowwise",

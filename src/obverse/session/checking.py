@@ -83,7 +83,7 @@ def check(project: Path, *, sniff: bool = False) -> tuple[Finding, ...]:
     loaded.engine.close()
     found += _leaking(catalog)
     found += [_table(table, limits.limits) for table, limits in zip(catalog.tables.values(), table_views(catalog))]
-    found += [finding for source in loaded.sources.values() for finding in _source(source, catalog)]
+    found += [finding for source in loaded.sources.values() for finding in _source(source)]
     found += [finding for table in catalog.tables.values() for finding in free_text(table)]
     found += [finding for table in catalog.held for finding in (misread(table) if sniff else unread(table))]
     found += [_network(graph, catalog.unit) for graph in catalog.graphs.values()]
@@ -153,13 +153,13 @@ def over(table: Table, last: dt.date) -> str:
     )
 
 
-def _source(source: SourceAssumptions, catalog: Catalog) -> Iterator[Finding]:
+def _source(source: SourceAssumptions) -> Iterator[Finding]:
     """By what a private source that is no plain table is taken to have rows of their units alone."""
     if source.rows == "proved":
-        yield Finding("ok", source.table, f"its source is {source.words}")
-    elif source.table in catalog.tables and catalog.tables[source.table].rowwise:
+        yield Finding("ok", source.table.name, f"its source is {source.words}")
+    elif source.table.rowwise:
         needless = "" if source.rows == "declared" else ", though its rows are stored: remove it"
-        yield Finding("warn", source.table, f"rowwise = true is your word, and every claim names it{needless}")
+        yield Finding("warn", source.table.name, f"rowwise = true is your word, and every claim names it{needless}")
 
 
 def _network(graph: Network, unit: PrivacyUnit | None) -> Finding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from obverse.accounting.belief import belief
-from obverse.catalog.assumptions import assumed
+from obverse.catalog.assumptions import as_declared
 from obverse.catalog.model import Budget, Catalog
 from obverse.catalog.policy import read_with
 from obverse.core.claim import Claim
@@ -56,7 +56,7 @@ def claim_of(
 def assumed_by(costed: CostedPlan, catalog: Catalog) -> tuple[str, ...]:
     """What the plan believes of the tables that it reads and nothing checks, as they are declared."""
     read = {there for scan in scans(costed.annotated.limited.question.relation) for there in read_with(catalog, scan.table)}
-    return tuple(words for name in catalog.tables if name in read for words in assumed(catalog.tables[name]))
+    return tuple(words for name in catalog.tables if name in read for words in as_declared(catalog.tables[name]).assumes)
 
 
 def assumed_words(assumes: tuple[str, ...]) -> str:

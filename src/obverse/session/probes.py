@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from obverse.catalog.assumptions import What
 from obverse.catalog.model import Catalog, Table
 from obverse.core.bounds import Interval
 from obverse.core.engine import Engine
@@ -29,8 +30,9 @@ OUTSIDE = "some rows lie outside the declared partitions, and are in none of the
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One count of rows that contradict what is believed; `told` is said where it is not zero."""
+    """One count of rows that contradict a belief; `told` is said where it is not zero."""
 
+    what: What
     about: str
     sql: str
     told: str
@@ -62,7 +64,7 @@ def _texts(table: Table, dialect: str, d: Dialect) -> Iterator[Probe]:
         if column.type is Type.TEXT:
             text = f"t.{d.identifier(column.name)}"
             counted = f"COUNT(DISTINCT {BYTES[dialect].format(text)}) - COUNT(DISTINCT {text})"
-            yield Probe(f"{table.name}.{column.name}", f"SELECT {counted} FROM {d.relation(table)} AS t", SPELLED)
+            yield Probe("equality", f"{table.name}.{column.name}", f"SELECT {counted} FROM {d.relation(table)} AS t", SPELLED)
 
 
 def _keys(table: Table, catalog: Catalog, d: Dialect) -> Iterator[Probe]:
@@ -71,7 +73,7 @@ def _keys(table: Table, catalog: Catalog, d: Dialect) -> Iterator[Probe]:
     own = raw_column(table.columns[table.unit.column], d)
     if table.limits is None:
         grouped = f"SELECT {own} AS k FROM {d.relation(table)} AS t WHERE {own} IS NOT NULL GROUP BY {own} HAVING COUNT(*) > 1"
-        yield Probe(table.name, f"SELECT COUNT(*) FROM ({grouped}) AS r", MERGED)
+        yield Probe("keys", table.name, f"SELECT COUNT(*) FROM ({grouped}) AS r", MERGED)
     for there, key in table.unit.steps[:-1]:
         other = catalog.tables[there]
         if other.unit is None or other.unit.column is None:
@@ -79,7 +81,7 @@ def _keys(table: Table, catalog: Catalog, d: Dialect) -> Iterator[Probe]:
         pair = f"{raw_column(other.columns[key], d)} AS k, {raw_column(other.columns[other.unit.column], d)} AS u"
         pairs = f"SELECT DISTINCT {pair} FROM {d.relation(other)} AS t"
         grouped = f"SELECT k FROM ({pairs}) AS p WHERE k IS NOT NULL GROUP BY k HAVING COUNT(*) > 1"
-        yield Probe(f"{there}.{key}", f"SELECT COUNT(*) FROM ({grouped}) AS r", SHARED)
+        yield Probe("keys", f"{there}.{key}", f"SELECT COUNT(*) FROM ({grouped}) AS r", SHARED)
 
 
 def _partitions(table: Table, d: Dialect) -> Iterator[Probe]:
@@ -89,4 +91,5 @@ def _partitions(table: Table, d: Dialect) -> Iterator[Probe]:
     if isinstance(column.bounds, Interval) and column.type is Type.INTEGER:
         value = raw_column(column, d)
         outside = f"{value} IS NULL OR {value} < {int(column.bounds.lo)} OR {value} > {int(column.bounds.hi)}"
-        yield Probe(f"{table.name}.{column.name}", f"SELECT COUNT(*) FROM {d.relation(table)} AS t WHERE {outside}", OUTSIDE)
+        counted = f"SELECT COUNT(*) FROM {d.relation(table)} AS t WHERE {outside}"
+        yield Probe("added", f"{table.name}.{column.name}", counted, OUTSIDE)

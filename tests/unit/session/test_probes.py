@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -64,3 +65,32 @@ def test_what_rows_contradict_is_said_on_the_curators_word_alone(tmp_path: Path,
     assert [entry.kind for entry in added] == ["custody"] * 3
     assert "probes of its source" in said
     assert not any(words in said for words in told)
+
+
+def test_no_analyst_sees_what_a_probe_found(tmp_path: Path) -> None:
+    """Two projects, of which rows of one contradict what is believed: after both were probed all that is shown is alike."""
+    shown = []
+    for odd in (False, True):
+        (tmp_path / str(odd)).mkdir()
+        folder = project(tmp_path / str(odd), odd=odd)
+        with obverse.open(folder) as session:
+            session.ask("SELECT COUNT(*) FROM people", epsilon=1)
+        assert len([one for one in check(folder, sniff=True) if one.level == "warn"]) == (5 if odd else 2)
+        with obverse.open(folder) as session:
+            answer = session.ask("SELECT COUNT(*) FROM visits", epsilon=1)
+            claim = replace(answer.claim, receipt="")
+            said = claim.sentence.replace(answer.claim.receipt, "")
+            records = [(entry.kind, sorted(entry.fields)) for entry in session.ledger.entries()]
+            explained = session.explain("SELECT COUNT(*) FROM people").as_json()
+            shown.append((replace(claim, sentence=said), session.tables(), session.budget(), explained, records))
+    assert shown[0] == shown[1]
+
+
+def test_rows_are_probed_by_check_on_the_curators_word_alone() -> None:
+    """No other part of the product knows the probes; what an analyst reaches is not made of them."""
+    source = Path(obverse.__file__).parent
+    knowing = {file.relative_to(source).as_posix() for file in source.rglob("*.py") if "session.probes" in file.read_text()}
+    assert knowing == {"session/checking.py"}
+    text = (source / "session/checking.py").read_text()
+    assert text.count("contradicted(") == 1
+    assert text.count("probed(loaded) if sniff") == text.count("probed(") - 1 == 1

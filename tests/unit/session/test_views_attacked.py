@@ -6,12 +6,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import obverse
 from tests.unit.session.test_views_as_sources import PLACES, DuckDBPlace, PostgresPlace, refused
 
 TOTAL = "(SELECT CAST(SUM(x) AS INTEGER) FROM t)"
+
+NETWORK = """
+[project]
+name = "friends"
+[budget]
+epsilon = 5
+[tables.people]
+source = "people.csv"
+public = true
+[graphs.friends]
+edges = "d.duckdb:friends"
+nodes = "people.id"
+unit = "edge"
+"""
 
 
 @pytest.fixture(params=PLACES)
@@ -74,8 +89,6 @@ def test_no_function_of_other_rows_or_of_chance_is_listed(place: Any) -> None:
 
     relation = Relation("t", "table", (StoredColumn("x", "INTEGER"), StoredColumn("s", "VARCHAR")))
     if place.dialect == "duckdb":
-        import duckdb
-
         names = [name for (name,) in duckdb.connect().execute(OTHERWISE["duckdb"]).fetchall()]
     else:
         names = [name for (name,) in place.owner.execute(OTHERWISE["postgres"]).fetchall()]
@@ -125,3 +138,16 @@ def test_a_view_of_postgres_s_own_functions_of_the_row_passes(tmp_path: Path, te
     place.run(f"CREATE VIEW v AS SELECT id, CASE WHEN {text} THEN 1 END AS y FROM t")
     with obverse.open(place.project("v")) as session:
         session.ask("SELECT COUNT(*) FROM v", epsilon=1)
+
+
+def test_a_network_of_computed_edges_is_refused_with_a_fix_that_it_has(tmp_path: Path) -> None:
+    """Its edges cannot be declared row-wise."""
+    DuckDBPlace(tmp_path).run(
+        "CREATE TABLE people AS SELECT n AS id FROM range(9) AS g(n)",
+        'CREATE VIEW friends AS SELECT a.id AS "from", b.id AS "to" FROM people AS a JOIN people AS b ON a.id = b.id + 1',
+    )
+    (tmp_path / "obverse.toml").write_text(NETWORK)
+    duckdb.connect().execute(f"COPY (SELECT range AS id FROM range(9)) TO '{tmp_path / 'people.csv'}'")
+    error = refused(tmp_path)
+    assert (error.code, "rowwise" in error.fix) == ("not_rowwise", False)
+    assert "graphs.friends.edges" in error.place
