@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import obverse
 from obverse.cli.main import cli
 from obverse.ledger import acts
 from obverse.release.check import check
@@ -48,6 +49,19 @@ def test_what_an_earlier_version_answered_is_free(
         assert run("budget") == spent, args
     run("ledger", "verify")
     assert identities == json.loads(GOLDEN.read_text(encoding="utf-8"))[name], "a stored answer would not be recognised"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_earlier_version_can_read_what_this_one_stores(
+    version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = unpacked(version, "pure", tmp_path, monkeypatch)
+    (earlier, *_) = json.loads((world / "answers.json").read_text(encoding="utf-8"))["answers"]
+    with obverse.open(world / "project") as session:
+        stored = json.loads(session.ask("SELECT SUM(age) AS s FROM people WHERE joined > DATE '2022-02-02'").to_bytes())
+    assert stored.keys() == earlier.keys() - {"remaining"} | {"plan"}
+    assert stored["claim"].keys() == earlier["claim"].keys()  # it takes no other ones
+    assert stored["price"].keys() == earlier["price"].keys()
 
 
 def unpacked(version: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

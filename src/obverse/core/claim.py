@@ -23,7 +23,9 @@ class Claim:
     assumes: tuple[str, ...] = ()  # what it rests on by declaration alone; never what a probe found
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self) | {"mechanisms": list(self.mechanisms), "assumes": list(self.assumes)}
+        """Without `assumes` where there is none, so that an earlier version reads what it recognises in a shared ledger."""
+        told = asdict(self) | {"mechanisms": list(self.mechanisms), "assumes": list(self.assumes)}
+        return told if self.assumes else {name: value for name, value in told.items() if name != "assumes"}
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> Claim:
