@@ -10,6 +10,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from obverse.catalog.model import Catalog
+from obverse.catalog.policy import read_with
 from obverse.core.ledger import Entry
 from obverse.ledger.opened import Opened
 
@@ -47,6 +49,16 @@ def touched(opened: Opened, about: Mapping[str, Collection[str]]) -> Iterator[To
         found = tuple(number for number, text in notes.items() if _names(text, tables))
         if found:
             yield Touched(advisory, tuple(sorted(tables)), found, len(settled & {*found}))
+
+
+def reached(catalog: Catalog, sources: Collection[str]) -> frozenset[str]:
+    """The tables whose queries read one of these sources: by name, on the path to the unit, or as a list of values."""
+    found = {*sources}
+    for table in catalog.tables.values():
+        lists = {column.values_from[0] for column in table.columns.values() if column.values_from is not None}
+        if not lists.union(read_with(catalog, table.name)).isdisjoint(sources):
+            found.add(table.name)
+    return frozenset(found)
 
 
 def _before_the_fix(entry: Entry) -> bool:

@@ -260,15 +260,15 @@ def _budget(catalog: Catalog) -> Iterator[Finding]:
 
 
 def advised(project: Project) -> dict[str, frozenset[str]]:
-    """For each advisory, the private tables that it is about."""
-    private = [table for table in project.catalog.held if not table.public]
-    growing = (table.name for table in private if table.partition is not None and table.partition.counts == "first")
-    declared = (name for name, source in project.sources.items() if source.rows == "declared")
-    by_collation = (table.name for table in private if any(True for _ in collated(table, project)))
+    """For each advisory, the tables that it is about."""
+    held = project.catalog.held
+    growing = (table.name for table in held if table.partition is not None and table.partition.counts == "first")
+    declared = {name for name, source in project.sources.items() if source.rows == "declared"}
+    by_collation = {table.name for table in held if table.source.collated and any(True for _ in collated(table, project))}
     return {
-        advisories.COLLATION: frozenset(by_collation),
+        advisories.COLLATION: advisories.reached(project.catalog, by_collation),
         advisories.GROWING: frozenset(growing),
-        advisories.VIEWS: frozenset(declared),
+        advisories.VIEWS: advisories.reached(project.catalog, declared),
     }
 
 
@@ -280,7 +280,7 @@ def _refused_view(project: Path, error: ObverseError) -> Iterator[Finding]:
     tables = frozenset(name for name in catalog.tables if place(("tables", name, "source")) == error.place)
     with suppress(ObverseError), known_ledger(catalog) as known:
         if known is not None:
-            found = advisories.touched(known[1], {advisories.VIEWS: tables})
+            found = advisories.touched(known[1], {advisories.VIEWS: advisories.reached(catalog, tables)})
             yield from (Finding("warn", one.advisory, one.words) for one in found)
 
 
