@@ -132,7 +132,7 @@ def _number(raw: object, kind: str, path: KeyParts, document: Document) -> Itera
 def _whole(raw: object, most: int, path: KeyParts, document: Document) -> Iterator[CatalogError]:
     if isinstance(raw, bool) or not isinstance(raw, int) or not 1 <= raw <= most:
         message = f"{path[-1]} must be a whole number from 1 to {most}"
-        yield document.error("bad_parameter", path, message, fix="Write a whole number such as 20.")
+        yield document.error("bad_parameter", path, message, fix=f"Write a whole number such as {min(most, 20)}.")
 
 
 def _text(raw: object, choices: tuple[str, ...], path: KeyParts, document: Document) -> Iterator[CatalogError]:

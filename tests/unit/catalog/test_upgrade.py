@@ -6,8 +6,9 @@ import tomllib
 
 import pytest
 
+from obverse.catalog.load import loads
 from obverse.catalog.upgrade import kept_defaults, summary, upgraded
-from obverse.core.errors import Refused
+from obverse.core.errors import CatalogError, Refused
 
 TEXT = """\
 [project]
@@ -66,3 +67,10 @@ def test_what_cannot_be_edited_safely_is_left_to_the_curator() -> None:
         upgraded(text, keep=True)
     assert refused.value.code == "cannot_edit"
     assert "nullable = false, other = false" in refused.value.fix
+
+
+@pytest.mark.parametrize("version", ["0", "3", "true", '"2"'])
+def test_a_version_that_is_not_known_is_refused_with_one_that_is(version: str) -> None:
+    with pytest.raises(CatalogError, match="version must be a whole number from 1 to 2") as error:
+        loads(TEXT.replace("# ours\n", f"# ours\nversion = {version}\n"), "/")
+    assert error.value.fix == "Write a whole number such as 2."
