@@ -31,11 +31,17 @@ if TYPE_CHECKING:
 
 def network_in(folder: Path) -> dict[str, Any] | None:
     """The metadata of a network's release; None of any other folder, and of one that cannot be read."""
+    fields = metadata_in(folder)
+    return fields if fields.get("kind") == GraphMethod.name else None
+
+
+def metadata_in(folder: Path) -> dict[str, Any]:
+    """The metadata of a release; nothing where it cannot be read, which is an error where the folder is opened."""
     try:
         fields = json.loads((folder / METADATA).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return None  # told where it is opened
-    return fields if isinstance(fields, dict) and fields.get("kind") == GraphMethod.name else None
+        return {}
+    return fields if isinstance(fields, dict) else {}
 
 
 def network_truth(

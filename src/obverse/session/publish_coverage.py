@@ -20,13 +20,21 @@ from obverse.session.custody import counted
 if TYPE_CHECKING:
     from obverse.session.session import Session
 
+LEFT_OUT = "left out"
 
-def coverage(session: Session, table: Table, columns: Sequence[str], inside: int, what: str, reason: str) -> Coverage:
-    """Rows of the raw source beside those that the release counts (`inside`), and how each column reads odd values."""
+
+def coverage(
+    session: Session, table: Table, columns: Sequence[str], inside: int, what: str, reason: str, needed: str = ""
+) -> Coverage:
+    """Rows of the raw source beside those that the release counts (`inside`), and how each column reads odd values.
+
+    `needed`: the column without which a row is in no cell, whatever its declaration.
+    """
     read = [table.columns[name] for name in columns]
     sql = source_sql(table, read, DIALECTS[session.engine.dialect])
     found = counted(session, table.name, columns, sql, what=what, reason=reason)
     residues = tuple(residue(column, int(found[f"m{n}"][0]), int(found[f"o{n}"][0])) for n, column in enumerate(read))
+    residues = tuple(replace(one, missing_as=LEFT_OUT) if one.column == needed else one for one in residues)
     return Coverage(table.name, int(found["n"][0]), inside, residues)
 
 
@@ -55,7 +63,7 @@ def read_missing(column: Column) -> str:
     if column.nullable:
         return "NULL"
     if column.drops:
-        return "left out"
+        return LEFT_OUT
     return OTHER if column.other else "the lowest value"
 
 
@@ -65,7 +73,7 @@ def read_outside(column: Column) -> str:
         return "the nearest bound"
     if column.other:
         return OTHER
-    return "left out" if column.drops else "NULL"
+    return LEFT_OUT if column.drops else "NULL"
 
 
 def _times(condition: str, name: str) -> str:

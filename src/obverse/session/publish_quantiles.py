@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from obverse.release.leaves import Leaves
 from obverse.release.methods.quantiles import Quantiles
 from obverse.release.workload import Attribute
 from obverse.session.publish_tables import Cut, Wanted, asked, quoted, undeclared
-from obverse.session.publishing import Release, priced, terms_of
+from obverse.session.publishing import Priced, Release, priced, terms_of
 
 if TYPE_CHECKING:
     from obverse.session.session import Session
@@ -77,8 +77,17 @@ def quantile_release(
     invariant(workload.attributes[0].cells == leaves.count + missing, "a leaf for each number, and one for none")
     ranges = tuple(leaves.between(*_numbers(one, "bad_range", 2)) for one in told.ranges)
     method = Quantiles(workload, leaves, _numbers(told.at, "bad_quantile"), ranges, told.single)
-    draft = method.draft(terms_of(session))
-    return Release(told.title, method, priced(session, told.note, question, draft, epsilon, delta), told.recipe)
+    made = priced(session, told.note, question, method.draft(terms_of(session)), epsilon, delta)
+    if missing:
+        made = _with_bias(made, f"rows of {told.table} whose {told.column} is missing are in no distribution")
+    return Release(told.title, method, made, told.recipe)
+
+
+def _with_bias(made: Priced, words: str) -> Priced:
+    """With these words after what its claim says of bias."""
+    costed = made.planned.costed
+    costed = replace(costed, bias="; ".join(filter(None, (costed.bias, words))))
+    return replace(made, planned=replace(made.planned, costed=costed))
 
 
 def laid_out(catalog: Catalog, told: Distribution) -> tuple[Leaves, dict[str, Cut]]:

@@ -19,12 +19,14 @@ from obverse.plan.question import Question
 from obverse.release.card import Card, markdown, page
 from obverse.release.check import Opened, opened
 from obverse.release.compared import Beside, Compared, Coverage, card, compared
+from obverse.release.families import Family
 from obverse.release.folder import METADATA
 from obverse.release.graph_folder import opened_graph
 from obverse.release.metadata import draft_of, figures_of
+from obverse.release.methods.quantiles import Quantiles
 from obverse.release.workload import Workload
 from obverse.session.custody import counted, given
-from obverse.session.network_truth import against, network_in, network_truth
+from obverse.session.network_truth import against, metadata_in, network_in, network_truth
 from obverse.session.planning import printed
 from obverse.session.publish_coverage import coverage
 from obverse.session.publish_hierarchy import Along
@@ -71,6 +73,9 @@ def report(project: Path, folder: Path, out: Path, reason: str) -> Report:
     allowed(out, folder, reason)
     if (fields := network_in(folder)) is not None:
         return network_report(project, folder, fields, out, reason)
+    if metadata_in(folder).get("kind") == Family.name:
+        message = "a release of parents and children cannot be compared with the truth."
+        raise Refused("no_recipe", message, fix="Compare a release of one table: `obverse publish synthetic` without --parent.")
     release = opened(folder, columns)
     with open_project(project) as session:
         exact = truth(session, release, reason)
@@ -133,10 +138,14 @@ def truth(session: Session, release: Opened, reason: str) -> list[Floats]:
 def covered_rows(session: Session, release: Opened, reason: str) -> Coverage:
     """How many rows of the raw source the release counts, and which values its columns read otherwise than stored."""
     wanted, catalog, _, question = asked_again(session, release)
-    sql = printed(in_full(replace(question, keys=(), sets=()), catalog), catalog, "")(session.overlay())
+    line = release.method.leaves if isinstance(release.method, Quantiles) else None  # rows without a leaf are in no line
+    root = in_full(replace(question, keys=question.keys[:1] if line else (), sets=()), catalog)
+    sql = printed(root, catalog, "")(session.overlay())
     found = counted(session, wanted.table, wanted.columns, sql, what=WHAT, reason=reason)
-    inside = int(found["m" if "m" in found else "m0"].sum())
-    return coverage(session, catalog.tables[wanted.table], wanted.columns, inside, WHAT, reason)
+    counts = found["m" if "m" in found else "m0"]
+    inside = int((counts if line is None else counts[found["k"] < line.count]).sum())
+    needed = wanted.columns[0] if line else ""
+    return coverage(session, catalog.tables[wanted.table], wanted.columns, inside, WHAT, reason, needed)
 
 
 def asked_again(session: Session, release: Opened) -> tuple[Wanted, Catalog, Workload, Question]:

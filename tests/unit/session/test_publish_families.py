@@ -410,6 +410,12 @@ def test_the_command_plans_writes_and_checks(made: Made, tmp_path: Path) -> None
     assert session.ledger.spent().amount == 2
 
 
+def test_a_report_of_parents_and_children_is_refused_with_its_reason(folder: Path, tmp_path: Path) -> None:
+    found = run("report", str(folder), "--project", str(tmp_path / "p0"), "--out", str(tmp_path / "r.html"), "--reason", "x")
+    assert found.exit_code == 3
+    assert "a release of parents and children cannot be compared with the truth" in found.output
+
+
 @pytest.mark.parametrize("more", [["--where", "age > 5"], ["--rows", "5"], ["--given", "ward=a"]])
 def test_conditions_and_samples_are_not_there_with_a_parent(more: list[str]) -> None:
     words = ["synthetic", "visits", "--columns", "ward", "--parent", "people", "--parent-columns", "sex", "--plan"]

@@ -17,6 +17,7 @@ from obverse.cli.main import cli
 from obverse.core.errors import CatalogError
 from obverse.release.check import check
 from obverse.session.publish_folder import publish
+from obverse.session.publish_quantiles import Distribution, quantile_release
 from obverse.session.publish_report import report
 from obverse.session.publish_tables import Wanted, table_release
 from obverse.testing import synthetic
@@ -184,8 +185,10 @@ def test_anonymized_tables_show_the_residual_category(messy: Path, tmp_path: Pat
 
 @pytest.mark.parametrize("version", ["", "version = 2"])
 def test_values_that_were_not_discovered_count_as_other(tmp_path: Path, version: str) -> None:
-    text = TOML.format(version=version, more="").replace('shop = { type = "text", values', '# shop = {').replace(
-        "age =", 'shop = { type = "text" }\nage ='
+    text = (
+        TOML.format(version=version, more="")
+        .replace('shop = { type = "text", values', "# shop = {")
+        .replace("age =", 'shop = { type = "text" }\nage =')
     )
     text = text.replace("epsilon = 24", "epsilon = 24\ndelta = 1e-6").replace("epsilon = 100", "epsilon = 100\ndelta = 1e-4")
     rare = [None] * 100 + ["rare"] * 2 + ["often"] * 500
@@ -202,3 +205,23 @@ def test_a_list_of_declared_values_has_both_cells(messy: Path) -> None:
     with project(messy) as session:
         answer = session.ask("SELECT DISTINCT grade FROM people ORDER BY 1")
     assert {row[0] for row in answer.rows} == {"low", "high", "(other)", None}
+
+
+def test_rows_without_a_number_are_in_no_distribution_and_the_statement_says_it(messy: Path, tmp_path: Path) -> None:
+    text = TOML.format(version="version = 2", more="").replace("age =", 'pay = { type = "integer", bounds = [0, 9] }\nage =')
+    (messy / "obverse.toml").write_text(text, encoding="utf-8")
+    with (messy / "people.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["id", "grade", "shop", "stars", "age", "pay"]])
+        csv.writer(file).writerows([n, ["low", "x", ""][n % 3], "s1", 1, 5, ["", n % 9][n % 4 > 0]] for n in range(1200))
+    with obverse.open(messy) as session:
+        publish(session, quantile_release(session, Distribution("people", "pay", ("grade",))), tmp_path / "release")
+    said = "Rows of people whose pay is missing are in no distribution"
+    assert said in (tmp_path / "release" / "statement.md").read_text(encoding="utf-8")
+    assert all(one.holds for one in check(tmp_path / "release"))
+    covered = report(messy, tmp_path / "release", tmp_path / "mine" / "internal.md", "a look").coverage
+    assert covered is not None
+    assert (covered.rows, covered.counted) == (1200, 900)
+    assert [(one.column, one.missing, one.missing_as) for one in covered.columns] == [
+        ("pay", 300, "left out"),
+        ("grade", 400, "NULL"),
+    ]
