@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 LEAST = 1e-12  # variance, so that weights stay finite where noise is next to nothing
-OTHER = "(other)"  # values that are too few to stand by themselves in a pair
+RARE = ("(other)", "(rare)")  # values that are too few to stand by themselves in a pair; the first name that no value has
+MISSING = ("missing", "(missing)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,11 +211,15 @@ class Synthetic:
         return found, dict.fromkeys(names, Type.TEXT)
 
     def group_names(self, place: int) -> list[str]:
+        """Different names: a group of several values, or of none, has one that no value has."""
         groups, values = self.groups_of(place), self.workload.attributes[place].values
+        known = {label(value) for value in values if value is not None}
+        missing = _name_beside(MISSING, known)
+        rare = _name_beside(RARE, {*known, missing})
         members: list[list[str]] = [[] for _ in range(int(groups.max()) + 1)]
         for group, value in zip(groups.tolist(), values):
-            members[group].append(label(value))
-        return [one[0] if len(one) == 1 else OTHER for one in members]
+            members[group].append(missing if value is None else label(value))
+        return [one[0] if len(one) == 1 else rare for one in members]
 
     def laws(self, tables: Sequence[Mapping[str, Array]], agree: bool) -> list[Law]:
         """Counts are of the same rows."""
@@ -273,6 +279,12 @@ class Synthetic:
         ]
         paired = {*self.edges} <= there and len({*self.edges}) == len(self.edges)
         return len(self.groups) == len(sizes) and all(grouped) and all(held) and paired
+
+
+def _name_beside(names: tuple[str, str], taken: Collection[str]) -> str:
+    """The first of the names that is not taken; numbered where both are."""
+    numbered = (f"{names[1][:-1]} {n})" for n in itertools.count(2))
+    return next(name for name in itertools.chain(names, numbered) if name not in taken)
 
 
 def shuffle_of(measured: Measured, of: bytes) -> Shuffle:
