@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from obverse.catalog.columns import fitted
-from obverse.catalog.model import Catalog, Column, Table
+from obverse.catalog.model import OTHER, Catalog, Column, Table
 from obverse.catalog.shape import suggestion
 from obverse.core.bounds import Categories, Interval, Unbounded
 from obverse.core.errors import Refused
@@ -75,7 +75,8 @@ def _not_declared(table: str, column: Column) -> Refused:
         why = "it would count as the nearest bound, not as it is told."
     else:
         message = f"{table}.{name} has a declared list of values, and this is none of them."
-        why = f"it would be read as missing, and the row be in no answer over {name}."
+        rest = f", and the row be in no answer over {name}" if column.drops else ""
+        why = f"it would be read as {OTHER if column.other else 'missing'}{rest}."
     fix = f"Check the value. If it is right, declare {name} wider in obverse.toml, as wide as it can ever be, then do this."
     return Refused("value_not_declared", message, why=why, fix=fix)
 

@@ -14,8 +14,9 @@ from click.testing import CliRunner
 
 import obverse
 from obverse.cli.main import cli
-from obverse.core.errors import CatalogError
+from obverse.core.errors import CatalogError, Refused
 from obverse.release.check import check
+from obverse.session.corrections import declared_values
 from obverse.session.publish_folder import publish
 from obverse.session.publish_quantiles import Distribution, quantile_release
 from obverse.session.publish_report import report
@@ -225,3 +226,18 @@ def test_rows_without_a_number_are_in_no_distribution_and_the_statement_says_it(
         ("pay", 300, "left out"),
         ("grade", 400, "NULL"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ("", "it would be read as (other)."),
+        (", other = false", "it would be read as missing."),
+        (", nullable = false", "it would be read as (other)."),
+        (", nullable = false, other = false", "it would be read as missing, and the row be in no answer over grade."),
+    ],
+)
+def test_a_correction_to_an_undeclared_value_says_how_it_would_be_read(messy: Path, more: str, why: str) -> None:
+    with project(messy, more=more) as session, pytest.raises(Refused) as refused:
+        declared_values(session.catalog.tables["people"], {"grade": "middle"})
+    assert refused.value.why == why
