@@ -13,6 +13,7 @@ import duckdb
 import pytest
 
 from obverse.catalog.load import load
+from obverse.core.errors import CatalogError
 from obverse.server.cage import landlock
 from obverse.server.cage.cage import Cage
 from obverse.session import accounts
@@ -101,6 +102,7 @@ def test_a_child_reads_nothing_where_the_kernel_has_no_landlock(served_folder: P
         f"""
 from pathlib import Path
 from obverse.catalog.load import load
+from obverse.core.errors import CatalogError
 from obverse.core.errors import ObverseError
 from obverse.server.cage.cage import Cage
 try:
@@ -120,6 +122,15 @@ def test_a_ledger_in_a_folder_of_libraries_is_refused(served_folder: Path, monke
     assert told.returncode == 3, told
     assert "ledger_within_reach" in told.stdout
     assert "PYTHONPATH" in told.stdout
+
+
+@pytest.mark.parametrize("hidden", ["/usr/share/obverse", "/lib/obverse/ledger.db", "/etc/ssl/certs/ledger.db"])
+def test_a_ledger_in_a_folder_of_the_system_is_refused(hidden: str) -> None:
+    """Sandboxed processes read the system's folders wherever Python's own are."""
+    with pytest.raises(CatalogError) as caught:
+        landlock.check_apart([Path("/opt/python")], [Path(hidden)])
+    assert caught.value.code == "ledger_within_reach"
+    landlock.check_apart([Path("/opt/python")], [Path("/var/lib/obverse/ledger.db"), Path("/home/ana/.obverse")])
 
 
 @pytest.mark.parametrize("network", [False, True])

@@ -68,7 +68,7 @@ def libraries() -> tuple[Path, ...]:
 
 def check_apart(readable: Iterable[Path], hidden: Iterable[Path]) -> None:
     """Refuse where what must stay out of reach lies under a path that is readable."""
-    open_to = {place.resolve() for place in readable}
+    open_to = {place.resolve() for place in (*readable, *map(Path, SYSTEM + NETWORK))}
     for one in hidden:
         place = one.resolve()
         if over := open_to & {place, *place.parents}:
@@ -76,7 +76,7 @@ def check_apart(readable: Iterable[Path], hidden: Iterable[Path]) -> None:
                 "ledger_within_reach",
                 f"{one.name} lies in a folder that processes which read rows may read.",
                 why="a process that a row took over could lock the ledger, or read whom it leaves out.",
-                fix="Move the project, or set OBVERSE_HOME, to a folder outside of Python's own and of PYTHONPATH.",
+                fix="Move the project, or set OBVERSE_HOME, to a folder outside of the system's, Python's and PYTHONPATH.",
                 place=str(min(over)),
             )
 
