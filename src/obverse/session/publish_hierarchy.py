@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from obverse.catalog.model import AUTO, Limits
 from obverse.core.errors import Refused
 from obverse.core.numbers import exact
 from obverse.core.types import Value
@@ -81,6 +82,7 @@ def hierarchy_release(
         raise Refused(
             "bad_workload", "what is counted by is named once, and is not the leaf of the spine.", fix="Write --cells race,sex."
         )
+    _check_holds_all(session, along)
     workload, question = asked(session.catalog, along.wanted)
     leaves = workload.attributes[0]
     if None in leaves.values or session.catalog.tables[along.table].columns[along.spine[-1]].other:
@@ -109,6 +111,26 @@ def hierarchy_release(
     draft = method.draft(terms_of(session))
     made = replace(priced(session, along.note, question, draft, epsilon, delta), within=method.within())
     return Release(along.title, method, made, along.recipe)
+
+
+def _check_holds_all(session: Session, along: Along) -> None:
+    """Refuse totals that are not those of what is counted: they would be published as exact, and be wrong."""
+    if along.invariant and along.where:
+        raise Refused(
+            "bad_invariant",
+            "--where leaves rows out of the totals that --invariant holds.",
+            why="they are totals of all rows: the release would be that far off, and state no error.",
+            fix="Leave --where out, and count by its columns: --cells. Or leave --invariant out.",
+        )
+    table = session.catalog.tables.get(along.table)
+    limits = None if table is None else table.limits
+    if along.invariant and (limits == AUTO or (isinstance(limits, Limits) and limits.rows > 1)):
+        raise Refused(
+            "bad_invariant",
+            f"--invariant holds numbers of units, and one unit of {along.table} counts with several rows.",
+            why="rows of a place are then neither as many as its units, nor the same whoever is replaced by another.",
+            fix="Leave --invariant out, or publish a table that has one row of each unit.",
+        )
 
 
 def _listed(session: Session, along: Along) -> dict[Path, tuple[Value, ...]]:

@@ -194,6 +194,20 @@ def test_what_is_no_hierarchy_is_refused(tmp_path: Path, along: Along, code: str
     assert refused.value.code == code
 
 
+@pytest.mark.parametrize(("where", "limits"), [("race = 'a'", ""), ("", "limits = { rows = 2 }"), ("", 'limits = "auto"')])
+def test_totals_are_held_only_of_everything_that_is_counted(tmp_path: Path, where: str, limits: str) -> None:
+    """Published with totals of all races, race a was 147 people too many, and no error was stated; so were rows of units."""
+    folder = project(tmp_path / "p", neighbours="replace")
+    toml = (folder / "obverse.toml").read_text()
+    unit = f'unit = "race"\n{limits}' if limits else 'unit = "row"'
+    (folder / "obverse.toml").write_text(toml.replace('unit = "row"', unit))
+    with obverse.open(folder) as session:
+        before = state(session.ledger)
+        with pytest.raises(Refused) as refused:
+            hierarchy_release(session, replace(ALONG, invariant="county=people", where=where))
+        assert (refused.value.code, diff(before, session.ledger).empty) == ("bad_invariant", True)
+
+
 def test_bounds_that_contradict_what_is_held_are_refused_for_nothing(tmp_path: Path) -> None:
     for bounds in ({"at_most": ("tract=beds",)}, {"at_least": ("state=beds",)}):
         with obverse.open(project(tmp_path / next(iter(bounds)), neighbours="replace")) as session:
