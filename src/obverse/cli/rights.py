@@ -115,7 +115,8 @@ def erase(person: str, reason: str, later: bool, as_json: bool, project: Path) -
 @click.argument("person")
 @click.argument("table")
 @click.option("--set", "values", multiple=True, required=True, metavar="COLUMN=VALUE", help="The right value, or null.")
-@click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Which of the person's rows; all of them unless told.")
+@click.option("--where", multiple=True, metavar="COLUMN=VALUE",
+              help="Which of the person's rows, by values as stored; by default all.")  # fmt: skip
 @with_act
 @with_json
 @with_project
@@ -233,11 +234,12 @@ def _matched(project: Path, done: Done) -> dict[str, int] | None:
         return None
 
 
-def _matches(counts: dict[str, int] | None) -> str:
+def _matches(counts: dict[str, int] | None, act: str) -> str:
     if counts is None:
         return "not known: the rows cannot be read at the moment"
     found = [f"{count:,} row{'' if count == 1 else 's'} of {name}" for name, count in counts.items() if count]
-    return ", ".join(found) or f"no row of {', '.join(counts)} now: is the key right? The act binds rows that come later"
+    asked = "are the key and --where, as stored, right?" if act == "correct" else "is the key right?"
+    return ", ".join(found) or f"no row of {', '.join(counts)} now: {asked} The act binds rows that come later"
 
 
 def _print(done: Done, as_json: bool, matches: dict[str, int] | None = None) -> None:
@@ -246,7 +248,7 @@ def _print(done: Done, as_json: bool, matches: dict[str, int] | None = None) -> 
         return
     print_fact("Done", f"{done.act}, record {done.record}; person {done.person[:16]}..., id {done.right}")
     if done.act != "lift":
-        print_fact("Matches", _matches(matches))
+        print_fact("Matches", _matches(matches, done.act))
     waits = "waits for the next: obverse data publish"
     print_fact("In force", waits if done.data_version is None else f"from data version {done.data_version} on")
     for step in done.procedure:

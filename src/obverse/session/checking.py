@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -35,6 +34,7 @@ from obverse.session.curator import ledger_known
 from obverse.session.opening import Project, claimed, is_fit, leaking, load_project, public_private, unfit
 from obverse.session.probes import contradicted
 from obverse.session.published_rows import PublishedRows, published_rows
+from obverse.session.retention import overdue
 from obverse.session.views import table_views
 
 NO_LEDGER = "none yet; the first question makes it, and fixes unit, neighbours and accounting"
@@ -82,7 +82,7 @@ def check(project: Path, *, sniff: bool = False) -> tuple[Finding, ...]:
     found += probed(loaded) if sniff and not unread_whole else []
     loaded.engine.close()
     found += _leaking(catalog)
-    found += [_table(table, limits.limits) for table, limits in zip(catalog.tables.values(), table_views(catalog))]
+    found += [_table(table, limits.limits, catalog) for table, limits in zip(catalog.tables.values(), table_views(catalog))]
     found += [finding for source in loaded.sources.values() for finding in _source(source)]
     found += [finding for table in catalog.tables.values() for finding in free_text(table)]
     found += [finding for table in catalog.held for finding in (misread(table) if sniff else unread(table))]
@@ -135,22 +135,14 @@ def left_open(project: Path) -> Iterator[Finding]:
         yield Finding("open", about, asked)
 
 
-def _table(table: Table, limits: str) -> Finding:
+def _table(table: Table, limits: str, catalog: Catalog) -> Finding:
+    over = overdue(catalog, table, today())
+    if over is not None:
+        return Finding("warn", table.name, over)
     if table.unit is None:
         return Finding("ok", table.name, "public: questions over it alone are exact and free")
-    if table.retain_until is not None and today() > table.retain_until:
-        return Finding("warn", table.name, over(table, table.retain_until))
     merged = "; several would count as one" if table.limits is None and table.unit.column is not None else ""
     return Finding("ok", table.name, f"protects {unit_text(table.unit)}, {limits}{merged}")
-
-
-def over(table: Table, last: dt.date) -> str:
-    """What the curator has to do past a table's last day."""
-    place = table.source.path.name if table.source.path is not None else table.source.table or table.name
-    return (
-        f"its last day, {last}, is over: every question of it is refused, and its rows are still held; delete the rows of"
-        f" {table.name} ({place}) with their copies and backups, then take the table out of {FILE_NAME}"
-    )
 
 
 def _source(source: SourceAssumptions) -> Iterator[Finding]:

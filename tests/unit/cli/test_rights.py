@@ -205,6 +205,8 @@ def test_an_export_shows_the_value_in_force_beside_the_stored_one(project: Path)
 def test_a_correction_of_rows_that_are_not_there_says_so(project: Path) -> None:
     said = run(project, "correct", "4711", "people", "--set", "age=41", "--where", "age=99", "--reason", "wrong", "--json")
     assert json.loads(said.stdout)["matches"] == {"people": 0}
+    text = run(project, "correct", "4711", "people", "--set", "age=41", "--where", "age=98", "--reason", "wrong").stdout
+    assert "are the key and --where, as stored, right?" in " ".join(text.split())
 
 
 def test_a_check_past_the_last_day_says_what_must_be_deleted(project: Path) -> None:
@@ -214,3 +216,22 @@ def test_a_check_past_the_last_day_says_what_must_be_deleted(project: Path) -> N
     assert line["level"] == "warn"
     assert "delete the rows of people (people.csv)" in line["message"]
     assert not [one for one in found if one["about"] == "people" and one["level"] == "ok" and "protects" in one["message"]]
+
+
+def test_a_check_past_the_last_day_tells_of_tables_that_are_found_through_it(project: Path) -> None:
+    """They are refused too, and nobody could tell whose their rows are once the others are deleted."""
+    late = "limits = { rows = 2 }\nretain_until = 2024-01-31\n"
+    visits = f'[tables.visits]\nsource = "visits.csv"\nunit = "who -> people.id"\n{late}'
+    visits += '[tables.visits.columns]\nwho = { type = "integer" }\n'
+    drugs = '[tables.drugs]\nsource = "drugs.csv"\nunit = "visit -> visits.visit -> people.id"\nlimits = { rows = 2 }\n'
+    lists = '[tables.codes]\nsource = "codes.csv"\npublic = true\nretain_until = 2024-01-31\n'
+    (project / "obverse.toml").write_text(TOML + visits + drugs + lists)
+    (project / "visits.csv").write_text("visit,who\n1,4711\n")
+    (project / "drugs.csv").write_text("visit,drug\n1,a\n")
+    (project / "codes.csv").write_text("code\na\n")
+    found = json.loads(CliRunner().invoke(cli, ["check", "-p", str(project), "--json"]).stdout)["findings"]
+    told = {one["about"]: (one["level"], one["message"]) for one in found if "2024-01-31" in one["message"]}
+    assert {name: level for name, (level, _) in told.items()} == dict.fromkeys(("visits", "drugs", "codes"), "warn")
+    assert "the rows of visits (visits.csv) and those of drugs (drugs.csv) that are found through them" in told["visits"][1]
+    assert "take the tables visits, drugs out of obverse.toml" in told["visits"][1]
+    assert told["drugs"][1].startswith("every question of it is refused: its rows are found through visits")
