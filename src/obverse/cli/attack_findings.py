@@ -28,6 +28,11 @@ def with_columns(function: F) -> F:
     return click.option(*ON, required=True, metavar="COLUMNS", help=words)(function)
 
 
+def with_person(function: F) -> F:
+    words = "Of a file: whose a row is. Without it each row is a person."
+    return click.option("--person", metavar="COLUMN", help=words)(function)
+
+
 def with_door(function: F) -> F:
     """Tables of a project may be named in place of files; they are read by the curator's own door."""
     words = "Of this project: a table's name in place of a file's; its rows are read by the curator's door."
@@ -99,7 +104,7 @@ def renamed(door: Reading, path: Path, names: dict[str, str], *others: str | Non
     """The known table with the release's names, and other columns of it."""
     from obverse.attack.classes import column
 
-    table = door.table(path, [*names.values(), *(name for name in others if name is not None)])
+    table = door.one_row_each(path, [*names.values(), *(name for name in others if name is not None)])
     return {**table, **{name: column(table, other) for name, other in names.items()}}
 
 

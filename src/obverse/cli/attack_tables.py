@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from obverse.cli.attack_findings import FILE, columns_of, finish, renamed, with_columns, with_door
+from obverse.cli.attack_findings import FILE, columns_of, finish, renamed, with_columns, with_door, with_person
 from obverse.cli.failures import Verb
 from obverse.cli.options import ON, SECRET, with_json
 
@@ -85,10 +85,13 @@ def fuzzy_linkage(
 @click.argument("released", type=FILE)
 @click.option(*ON, required=True, metavar="COLUMNS", help="Quasi-identifiers, with commas between.")
 @click.option(*SECRET, required=True, metavar="COLUMN", help="The sensitive column.")
+@with_person
 @with_door
 @with_json
-def homogeneity(released: Path, on: str, secret: str, as_json: bool, door: Reading) -> None:
+def homogeneity(released: Path, on: str, secret: str, person: str | None, as_json: bool, door: Reading) -> None:
     """Find classes of a released table whose rows all hold the same secret.
+
+    People are counted where it is known whose a row is: by --person, or by the declared unit of a project's table.
 
     \b
     Example:
@@ -97,7 +100,8 @@ def homogeneity(released: Path, on: str, secret: str, as_json: bool, door: Readi
     from obverse.attack.attacks import Homogeneity
 
     columns, _ = columns_of(on)
-    finish(Homogeneity().run(door.table(released, [*columns, secret]), columns, secret, released.name), as_json)
+    table, whose = door.people(released, [*columns, secret], person)
+    finish(Homogeneity().run(table, columns, secret, released.name, person=whose), as_json)
 
 
 @click.command(cls=Verb)
@@ -106,10 +110,18 @@ def homogeneity(released: Path, on: str, secret: str, as_json: bool, door: Readi
 @click.option(*SECRET, required=True, metavar="COLUMN", help="The sensitive column.")
 @click.option("--impossible", multiple=True, metavar="VALUE", help="A secret that is ruled out; may be given again.")
 @click.option("--ruled-out", type=click.IntRange(1), default=1, show_default=True, help="Else: how many of any are ruled out.")
+@with_person
 @with_door
 @with_json
 def background(
-    released: Path, on: str, secret: str, impossible: tuple[str, ...], ruled_out: int, as_json: bool, door: Reading
+    released: Path,
+    on: str,
+    secret: str,
+    impossible: tuple[str, ...],
+    ruled_out: int,
+    person: str | None,
+    as_json: bool,
+    door: Reading,
 ) -> None:
     """Rule out secrets that are impossible, and find classes in which one is left.
 
@@ -121,8 +133,8 @@ def background(
 
     attack = Background(ruled_out)
     columns, _ = columns_of(on)
-    table = door.table(released, [*columns, secret])
-    finish(attack.run(table, columns, secret, impossible=impossible, target=released.name), as_json)
+    table, whose = door.people(released, [*columns, secret], person)
+    finish(attack.run(table, columns, secret, impossible=impossible, target=released.name, person=whose), as_json)
 
 
 @click.command(cls=Verb)
@@ -171,7 +183,7 @@ def sampling(sample: Path, population: Path, on: str, truth: str | None, as_json
 
     columns, names = columns_of(on)
     people = renamed(door, population, names, truth)
-    rows = door.table(sample, [*columns, *([truth] if truth else [])])
+    rows = door.one_row_each(sample, [*columns, *([truth] if truth else [])])
     finish(Sampling().run(rows, people, columns, truth=truth, target=sample.name), as_json)
 
 

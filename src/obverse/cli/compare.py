@@ -53,7 +53,7 @@ def compare(
         check_kind(plot)
     asked = Asked(names, secret, k, sample, tuple(listed(epsilons)), seed)
     with progress("attacking") as shown:
-        found = compare(door.table(file, (*names, secret)), asked, shown, file.name)
+        found = compare(door.one_row_each(file, (*names, secret)), asked, shown, file.name)
     if plot is not None:
         save(found.plot(), plot)
     if as_json:

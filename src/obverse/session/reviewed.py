@@ -61,6 +61,29 @@ class Reading:
         with self.file(name, columns) as path:
             return read_table(path)
 
+    def people(self, name: Path, columns: Sequence[str], person: str | None) -> tuple[Table, str | None]:
+        """Columns as texts, and the one beside them that says whose a row is: the declared unit, or `person` of a file.
+
+        Without one each row is a person.
+        """
+        unit = unit_of(self, name, person)
+        if unit is None:
+            return self.table(name, [*columns, *([person] if person else [])]), person or None
+        with self.file(name, columns, unit=unit.column is not None) as path:
+            return read_table(path), unit.column
+
+    def one_row_each(self, name: Path, columns: Sequence[str]) -> Table:
+        """Columns of a table in which each row is a person; a project's that has several rows of somebody is refused."""
+        table, whose = self.people(name, columns, None)
+        if whose is not None and len(set(table[whose].tolist())) < len(table[whose]):
+            raise Refused(
+                "rows_not_people",
+                f"{name} has several rows of one person, and each row would be taken as a person.",
+                why="a control of people would then hold rows of those who are attacked.",
+                fix="Write a file with one row of each person, and name it in its place.",
+            )
+        return table
+
     @contextmanager
     def exact(self, name: Path, called: str, texts: Sequence[str]) -> Iterator[ExactTable]:
         """A table that answers SQL exactly; of a project's, the columns that occur in these texts."""

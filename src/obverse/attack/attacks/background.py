@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from obverse.attack.classes import Coded, classes, coded, column, distinct
+from obverse.attack.classes import distinct, joined
 from obverse.attack.examples import diverse_classes
 from obverse.attack.finding import Finding, Rate, judged, share
+from obverse.attack.persons import People, people
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,8 +23,8 @@ class Background:
     """Rules secrets out, and reads what is left. It takes the release at its word.
 
     The attacker rules out the secrets that are named; without names, any `ruled_out` secrets that are not the person's. A trial
-    is a row (whose secret is not ruled out); it is won if one secret is left in its class. The control rules out as much of the
-    whole table, without knowing the class.
+    is a row (whose secret is not ruled out), or a person where a column says whose rows are; it is won if one secret is left in
+    a class of theirs. The control rules out as much of the whole table, without knowing the class.
     """
 
     name: ClassVar[str] = "background"
@@ -31,28 +32,32 @@ class Background:
     ruled_out: int = 1
 
     def run(
-        self, released: Table, on: Sequence[str], secret: str, *, impossible: Collection[str] = (), target: str = "a release"
+        self,
+        released: Table,
+        on: Sequence[str],
+        secret: str,
+        *,
+        impossible: Collection[str] = (),
+        target: str = "a release",
+        person: str | None = None,
     ) -> Finding:
+        """`person` names the column that says whose a row is."""
         import numpy as np
 
-        found, value = classes(released, on), coded(column(released, secret))
-        possible = _possible(value, impossible)
+        known = people(released, on, secret, person)
+        whole, some = distinct(known.found.codes, known.secrets, len(known.found)), _possible(known, impossible)
         few = 1 if impossible else self.ruled_out + 1
-        everywhere = len(np.unique(value.codes[possible]))
-        left = distinct(found.codes[possible], value.codes[possible], len(found))
-        wins, trials = int((left[found.codes[possible]] <= few).sum()), int(possible.sum())
-        whole = distinct(found.codes, value.codes, len(found))
-        most = np.zeros(len(found))
-        if trials:
-            width = len(value.texts)
-            pairs, times = np.unique(found.codes[possible] * width + value.codes[possible], return_counts=True)
-            np.maximum.at(most, pairs // width, times)
-        sizes = np.bincount(found.codes[possible], minlength=len(found))
+        everywhere = len(np.unique(some.secrets))
+        sizes = some.sizes()
+        at, holders = some.holders()
+        most = np.zeros(len(sizes), dtype=np.int64)
+        np.maximum.at(most, at, holders)
+        wins, trials = len(np.unique(some.whose[_sure(some, most == sizes, few)])), len(np.unique(some.whose))
         surest = most[sizes > 0] / sizes[sizes > 0]
         figures = {
-            "fewest_secrets": int(whole.min()) if len(found) else 0,
+            "fewest_secrets": int(whole.min()) if len(whole) else 0,
             "surest_guess": float(surest.max(initial=0.0)),
-            "mean_guess": float(most.sum() / trials) if trials else 0.0,
+            "mean_guess": float(most.sum() / sizes.sum()) if trials else 0.0,
         }
         knowing = f"ruling out {', '.join(sorted(impossible))}" if impossible else f"ruling out {self.ruled_out} of the secrets"
         quiet = f"By {knowing}, {secret} becomes certain for nobody whose class is known."
@@ -60,7 +65,7 @@ class Background:
             quiet = f"By {knowing}, one {secret} is left for anybody, with or without this table: there are so few."
         return judged(
             self.name, target, Rate(wins, trials), float(everywhere <= few), figures=figures,
-            leak=f"By {knowing}, {secret} becomes certain for {share(wins, trials)} rows.", quiet=quiet,
+            leak=f"By {knowing}, {secret} becomes certain for {share(wins, trials)} {known.noun}.", quiet=quiet,
         )  # fmt: skip
 
     @staticmethod
@@ -75,8 +80,22 @@ class Background:
         return Background().run(table, ("zip", "age"), "secret", target="honest")
 
 
-def _possible(value: Coded, impossible: Collection[str]) -> NDArray[np.bool_]:
+def _possible(known: People, impossible: Collection[str]) -> People:
+    """Without rows whose secret is ruled out; classes keep their numbers."""
     import numpy as np
 
-    ruled = np.array([said in impossible for said in value.texts], dtype=bool)
-    return ~ruled[value.codes]
+    left = ~np.array([said in impossible for said in known.texts], dtype=bool)[known.secrets]
+    found = replace(known.found, codes=known.found.codes[left])
+    return replace(known, found=found, whose=known.whose[left], secrets=known.secrets[left])
+
+
+def _sure(some: People, common: NDArray[np.bool_], few: int) -> NDArray[np.bool_]:
+    """Rows whose person's secret is certain: it is everybody's in the class (`common`), or no more than `few` are left there,
+    of which the person has one, and others are ruled out."""
+    import numpy as np
+
+    at = some.found.codes
+    left = distinct(at, some.secrets, len(common))
+    theirs = joined([at, some.whose], len(at))
+    one = distinct(theirs.codes, some.secrets, len(theirs)) == 1
+    return np.asarray(common[at] | ((left[at] <= few) & one[theirs.codes]))

@@ -1,0 +1,75 @@
+"""Homogeneity and background knowledge where somebody has several rows: compared with loops over people."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+
+from obverse.attack.attacks import Background, Homogeneity
+from obverse.attack.persons import people
+from obverse.core.errors import Refused
+
+Rows = list[tuple[str | None, str, str]]  # whose, town, illness
+
+
+def drawn(seed: int) -> Rows:
+    random = np.random.default_rng(seed)
+    found: Rows = []
+    for who in range(int(random.integers(2, 30))):
+        home = int(random.integers(4))
+        for _ in range(int(random.integers(1, 5))):
+            town = home if random.random() < 0.7 else int(random.integers(4))
+            name = None if random.random() < 0.1 else f"p{who}"
+            found.append((name, f"t{town}", "abc"[int(random.integers(3)) if random.random() < 0.4 else who % 3]))
+    return found if any(row[0] for row in found) else drawn(seed + 1000)
+
+
+def table(rows: Rows) -> dict[str, Any]:
+    return {name: np.array(values, dtype=object) for name, values in zip(("who", "town", "ill"), zip(*rows))}
+
+
+def towns(rows: Rows) -> dict[str, dict[str, set[str]]]:
+    """The illnesses of each person in each town."""
+    found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for who, town, ill in rows:
+        if who is not None:
+            found[town][who].add(ill)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_who_is_certain_is_what_a_loop_over_people_finds(seed: int) -> None:
+    rows = drawn(seed)
+    found = towns(rows)
+    everybody = {who for some in found.values() for who in some}
+    one = {town for town, some in found.items() if set.intersection(*some.values())}
+    sure = {who for town in one for who in found[town]}
+    told = Homogeneity().run(table(rows), ("town",), "ill", person="who")
+    assert (told.rate.wins, told.rate.trials) == (len(sure), len(everybody))
+    assert told.figures["smallest_class"] == min(map(len, found.values()))
+    assert told.figures["classes_of_one_secret"] == len(one)
+    for town, some in found.items():
+        left = set.union(*some.values())
+        sure |= {who for who, ill in some.items() if town in one or (len(left) <= 2 and len(ill) == 1)}
+    told = Background().run(table(rows), ("town",), "ill", person="who")
+    assert (told.rate.wins, told.rate.trials) == (len(sure), len(everybody))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_row_each_is_counted_as_rows_are(seed: int) -> None:
+    rows = [(f"p{n}", town, ill) for n, (_, town, ill) in enumerate(drawn(seed))]
+    for attack, more in ((Homogeneity(), {}), (Background(), {}), (Background(), {"impossible": ("a",)})):
+        by_row = attack.run(table(rows), ("town",), "ill", **more)  # type: ignore[operator]
+        by_person = attack.run(table(rows), ("town",), "ill", person="who", **more)  # type: ignore[operator]
+        assert (by_row.rate, by_row.control, by_row.figures) == (by_person.rate, by_person.control, by_person.figures)
+
+
+def test_rows_that_name_nobody_are_left_out_and_names_are_compared_to_the_letter() -> None:
+    told = people(table([("7", "a", "x"), ("7 ", "a", "x"), (None, "a", "y")]), ("town",), "ill", "who")
+    assert (told.sizes().tolist(), told.noun) == ([2], "people")
+    with pytest.raises(Refused) as caught:
+        people(table([(None, "a", "x")]), ("town",), "ill", "who")
+    assert caught.value.code == "no_rows"
