@@ -138,6 +138,7 @@ def _batches() -> str:
         'Ed25519, is `"obverse shuffled batch\\0"` and the line without its signature.\n\n'
         f"A tally begins with `{tally.MAGIC.decode().strip()}` and a line end, then a line of JSON (`survey`, `n`, "
         f"`rejected` by "
-        "reason, `odd`, `collectors`: names by which the counts of a collector are known again), then the counts: signed "
+        "reason, `odd`, `collectors`: names by which the counts of a collector are known again, `gone`: how many more were "
+        "deleted with their counts, if any), then the counts: signed "
         "64-bit numbers, least significant byte first, compressed by zlib."
     )

@@ -65,20 +65,23 @@ class Uninformative:
 
 
 def uninformative(
-    spec: Spec, n: int, *, share: float | None = None, each: int | None = None, people: int | None = None
+    spec: Spec, n: int, *, share: float | None = None, each: int | None = None, people: int | None = None, gone: int = 0
 ) -> Uninformative:
     """Of n reports. `share`: the curator knows it. `each`: no device sent more of them. `people`: no more devices took part.
+    `gone`: so many more were sent, and are deleted with their counts.
 
     Claim:   the share lies between `least` and `most`. They are equal if `people` devices sent `each` reports.
     Proof:   a device of k reports sends at least `telling(k)[0]` of its answer, if it sends so many, and at most
-             `telling(k)[1]`; both rise with k and by no more than one for each report. So of n reports at most
-             n (1 - telling(each)[0] / each) carry none, and all but people * telling(each)[1] carry none.
-    Assumes: devices keep their schedule, and nobody whose answer is permanent withdraws consent and gives it again.
+             `telling(k)[1]`; both rise with k and by no more than one for each report. So of n + gone reports at most
+             (n + gone) (1 - telling(each)[0] / each) carry none, all of which may be among the n; and all but
+             people * telling(each)[1] carry none.
+    Assumes: devices keep their schedule, nothing that they sent was lost on the way, and nobody whose answer is permanent
+             withdraws consent and gives it again.
     """
     asked, lasting = spec.survey, spec.lasting is not None
     if share is not None:
         return _sure(share)
-    each = min(each or asked.reports, asked.reports, n)
+    each = min(each or asked.reports, asked.reports, n + gone)
     if people is not None and people * each < n:
         raise Refused(
             "bad_parameter",
@@ -87,7 +90,14 @@ def uninformative(
             fix="Give the number of all people who took part, or leave --people away.",
         )
     fewest, most = telling(spec, each)
-    greatest = 1 - Fraction(fewest, each)
+    greatest = min((1 - Fraction(fewest, each)) * (n + gone) / n, Fraction(1))
+    if gone and greatest == 1:
+        raise Refused(
+            "too_few_reports",
+            f"perhaps none of these {n:,} reports carries an answer, so nothing is estimated.",
+            why=f"{gone:,} others were deleted, too few at a time for their counts to stay, and may have spent the lifetimes.",
+            fix="Give the share that carries none as --beyond, if you know it; ask the next time with a longer retention_days.",
+        )
     least = 0.0 if people is None else max(1 - Fraction(people * most, n), Fraction(0))
     usual = scheduled_share(spec, each) if lasting else greatest
     found = Uninformative(float(least), float(greatest), float(min(max(usual, least), greatest)))

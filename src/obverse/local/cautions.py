@@ -15,6 +15,7 @@ from obverse.local.protocols import OneOfSeveral, WordProtocol
 from obverse.local.protocols.base import MeanProtocol
 from obverse.local.spec import Spec
 
+UNTIL_STEPS = 10  # of a retention: reports are deleted together that came within one
 SURE = 0.9  # an averaging attacker who is right for so many people is worth a warning
 IN_BROWSERS = frozenset({
     "direct", "unary", "local_hash", "pooled_hash", "hadamard", "subset", "projective", "count_mean", "hadamard_count_mean",
@@ -39,7 +40,7 @@ class Caution:
 
 def cautions(spec: Spec) -> tuple[Caution, ...]:
     """All of a survey."""
-    found = (_averaging(spec), _lifetime(spec), _page(spec))
+    found = (_averaging(spec), _lifetime(spec), _retention(spec), _page(spec))
     return tuple(one for one in found if one is not None)
 
 
@@ -104,6 +105,22 @@ def _lifetime(spec: Spec) -> Caution | None:
         "lifetime",
         f"a device whose answers change may spend the lifetime after {fewest:,} of {asked.reports:,} reports: {share}.",
         f"Declare `lifetime = {plain(dearest(spec, asked.reports))}`, or tell `collect estimate` the share by --beyond.",
+    )
+
+
+def _retention(spec: Spec) -> Caution | None:
+    """Under a lifetime the first reports carry the answers. Deleted a few at a time, before the last come, they leave none."""
+    asked = spec.survey
+    fewest, _ = telling(spec, asked.reports)
+    step, days = max(1, asked.retention_days // UNTIL_STEPS), math.ceil(asked.reports / asked.per_day)
+    together = asked.people * asked.per_day * step
+    if not 0 < fewest < asked.reports or asked.retention_days - step + 1 >= days or together >= asked.minimum:
+        return None
+    return Caution(
+        "retention",
+        f"reports are deleted from day {asked.retention_days} on, and the schedule takes {days:,} days: about {together:,} at a"
+        f" time are fewer than {asked.minimum:,}, so that their counts go too, those with answers first.",
+        f"Declare `retention_days = {math.ceil(days * UNTIL_STEPS / (UNTIL_STEPS - 1))}`.",
     )
 
 

@@ -60,7 +60,7 @@ def estimate(
     enough(spec, tally.n)
     silent = beyond
     if not isinstance(silent, Uninformative):
-        silent = uninformative(spec, tally.n, share=silent, each=each, people=people)
+        silent = uninformative(spec, tally.n, share=silent, each=each, people=people, gone=tally.gone)
     most = min(each or spec.survey.reports, tally.n) if spec.lasting else 1
     told = _Told(spec, tally, level, malice, silent, max(among, tally.n), most)
     if spec.grid is not None:

@@ -84,7 +84,7 @@ def estimates(
 ) -> Estimates:
     """Each question among all people. Intervals that hold at once do so over all questions; tests are within a question."""
     enough(spec, tally.n)
-    silent = uninformative(spec, tally.n, share=beyond, each=each, people=people)
+    silent = uninformative(spec, tally.n, share=beyond, each=each, people=people, gone=tally.gone)
     wider = 1 - (1 - level) / len(spec.parts) if simultaneous else level
     found = []
     for part, own in tallies(spec, tally):

@@ -31,6 +31,7 @@ class Tally:
     rejected: Mapping[str, int] = field(default_factory=dict)  # by reason
     odd: int = 0  # counted, though an honest device hardly ever sends them
     collectors: frozenset[str] = frozenset()  # whose whole counts these are; the counts of a part have none
+    gone: int = 0  # reports that were counted once, and were deleted with their counts
 
     def plus(self, other: Tally) -> Tally:
         if other.survey != self.survey:
@@ -40,7 +41,7 @@ class Tally:
         reasons = sorted({*self.rejected, *other.rejected})
         rejected = {reason: self.rejected.get(reason, 0) + other.rejected.get(reason, 0) for reason in reasons}
         n, counts, odd = self.n + other.n, self.counts + other.counts, self.odd + other.odd
-        return Tally(self.survey, n, counts, rejected, odd, self.collectors | other.collectors)
+        return Tally(self.survey, n, counts, rejected, odd, self.collectors | other.collectors, self.gone + other.gone)
 
     def packed(self) -> bytes:
         """The counts as bytes, to be kept or sent; `unpacked` reads them."""
@@ -49,13 +50,15 @@ class Tally:
     def saved(self) -> bytes:
         """All of it, for another collector of the same survey; `loaded` reads it."""
         told = {"survey": self.survey.hex(), "n": self.n, "rejected": dict(self.rejected), "odd": self.odd}
-        told["collectors"] = sorted(self.collectors)
+        told |= {"collectors": sorted(self.collectors)} | ({"gone": self.gone} if self.gone else {})
         return MAGIC + json.dumps(told, sort_keys=True).encode() + b"\n" + self.packed()
 
     def same(self, other: Tally) -> bool:
         import numpy as np
 
-        told, others = ((each.survey, each.n, dict(each.rejected), each.odd, each.collectors) for each in (self, other))
+        told, others = (
+            (each.survey, each.n, dict(each.rejected), each.odd, each.collectors, each.gone) for each in (self, other)
+        )
         return told == others and bool(np.array_equal(self.counts, other.counts))
 
 
@@ -92,7 +95,8 @@ def loaded(survey: bytes, protocol: LocalProtocol, saved: bytes) -> Tally:
         counts = opened.decompress(packed, 8 * math.prod(protocol.shape) + 1)  # not more, whatever it says
         found = unpacked(survey, protocol, told["n"], zlib.compress(counts, 1))
         rejected = {str(reason): count for reason, count in told["rejected"].items()}
-        whole = all(type(count) is int and 0 <= count <= MOST for count in (found.n, told["odd"], *rejected.values()))
+        counted = (found.n, told["odd"], told.get("gone", 0), *rejected.values())
+        whole = all(type(count) is int and 0 <= count <= MOST for count in counted)
         if not whole or told["odd"] > found.n or not opened.eof:
             raise ValueError
         collectors = told["collectors"]
@@ -104,7 +108,7 @@ def loaded(survey: bytes, protocol: LocalProtocol, saved: bytes) -> Tally:
     except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, zlib.error):
         fix = "Save it by `obverse collect tally`."
         raise Refused("not_a_tally", "this is not a tally, or it is damaged.", fix=fix) from None
-    return Tally(survey, found.n, found.counts, rejected, told["odd"], frozenset(collectors))
+    return Tally(survey, found.n, found.counts, rejected, told["odd"], frozenset(collectors), told.get("gone", 0))
 
 
 def _other_survey() -> Refused:

@@ -26,6 +26,7 @@ from obverse.engines.report_files import read_reports, write_reports
 from obverse.ledger.storage import BUSY_S, Database, Shape
 from obverse.local.accept import Submitted, accept
 from obverse.local.batch import Batch
+from obverse.local.cautions import UNTIL_STEPS
 from obverse.local.odd import odd_reports
 from obverse.local.spec import Spec, read_spec
 from obverse.local.tally import Tally, empty, tallied, unpacked
@@ -58,8 +59,8 @@ SHAPE = Shape(
 FILE = "collected.db"
 NO_TIME = (0, 0)  # of files: when reports came in is nobody's business
 MARKS_AT_ONCE = 500
-UNTIL_STEPS = 10  # of a retention
 ODD = "odd"  # beside the reasons of rejects: counted, but flagged
+TOKEN_SPENT = ("seed", "range")  # reasons of rejects that cost a token
 
 Folding = Callable[[Spec, Sequence[Path]], Tally]
 
@@ -128,7 +129,7 @@ class Collection:
     def tally(self) -> Tally:
         """All that was counted. Reports whose retention ends while they are read are counted among those that were deleted."""
         while True:
-            rejected, kept, names = self._known()
+            rejected, kept, names, accepted = self._known()
             try:
                 total = kept.plus(self._folding(self.spec, [self.folder / name for name in names]))
                 break
@@ -136,17 +137,20 @@ class Collection:
                 if self._known()[2] == names:
                     raise
         odd = rejected.pop(ODD, 0)
-        return Tally(total.survey, total.n, total.counts, rejected, odd, frozenset({self._mint.collector}))
+        gone = max(0, accepted - sum(rejected.get(reason, 0) for reason in TOKEN_SPENT) - total.n)
+        return Tally(total.survey, total.n, total.counts, rejected, odd, frozenset({self._mint.collector}), gone)
 
     def close(self) -> None:
         self._database.close()
 
-    def _known(self) -> tuple[dict[str, int], Tally, list[str]]:
-        """Rejects by reason, the counts of reports that are deleted, and the files of all others; of one moment."""
+    def _known(self) -> tuple[dict[str, int], Tally, list[str], int]:
+        """Rejects by reason, the counts of reports that are deleted, the files of all others, and how many reports ever cost a
+        token or came attested; of one moment."""
         with self._database.reading() as connection:
             rejected = dict(connection.execute("SELECT reason, count FROM rejected").fetchall())
             names = [name for (name,) in connection.execute("SELECT name FROM batch")]
-            return rejected, self._kept(connection), names
+            ever = "SELECT (SELECT count(*) FROM spent) + (SELECT coalesce(sum(reports), 0) FROM attested)"
+            return rejected, self._kept(connection), names, int(connection.execute(ever).fetchone()[0])
 
     def _note(self, connection: sqlite3.Connection, reasons: dict[str, int]) -> None:
         connection.executemany(

@@ -45,6 +45,24 @@ def test_permanent_answers_are_not_averaged_and_may_run_out() -> None:
     assert one.name == "lifetime"
 
 
+@pytest.mark.parametrize(
+    ("days", "people", "more", "warned"),
+    [
+        (10, 15, "lifetime = 3", True), (33, 15, "lifetime = 3", False), (34, 15, "lifetime = 3", False),
+        (10, 30, "lifetime = 3", False), (10, 15, "", False),
+    ],
+)  # fmt: skip
+def test_a_retention_that_ends_before_the_schedule_is_warned_of(days: int, people: int, more: str, *, warned: bool) -> None:
+    """Of few people, whose counts are deleted with their reports; what is advised works as it is written."""
+    text = survey_text(more=f"{MONTH}\n{more}").replace("people = 1000", f"people = {people}")
+    for line, told in (("", warned), ("retention_days = 34", False)):
+        text = re.sub(r"retention_days = \d+", line or f"retention_days = {days}", text)
+        survey = loads(text, ".").surveys["it"]
+        found = [one for one in cautions(Spec(survey, chosen(survey).protocol)) if one.name == "retention"]
+        assert bool(found) == told
+        assert all("`retention_days = 34`" in one.fix for one in found)
+
+
 @pytest.mark.parametrize("options", [["no", "yes"], LETTERS])
 @pytest.mark.parametrize("more", [MONTH, MONTH + "\nlifetime = 5", MONTH + "\nlifetime = 20"])
 def test_what_is_advised_works_as_it_is_written(options: list[str], more: str) -> None:

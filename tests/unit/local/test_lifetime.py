@@ -269,6 +269,18 @@ def test_the_share_is_known_where_everybody_sent_as_many() -> None:
     assert uninformative(spec, 1500, share=0.25).supposed == 0.25
 
 
+def test_reports_that_are_deleted_uncounted_may_be_those_with_answers() -> None:
+    """Of 15 people's 450 reports 150 are left: those of the last ten days, if retention is over for the others."""
+    spec = spec_for(more="reports = 30\nlifetime = 12")
+    assert uninformative(spec, 400, gone=50).most == pytest.approx(0.6 * 450 / 400)
+    assert uninformative(spec, 400, gone=50).least == 0
+    assert uninformative(spec, 150, gone=300, share=0.9).most == 0.9
+    assert uninformative(spec_for(more="reports = 30"), 150, gone=300).most == 0
+    with pytest.raises(Refused) as caught:
+        uninformative(spec, 150, gone=300)
+    assert caught.value.code == "too_few_reports"
+
+
 @pytest.mark.parametrize("known", [{"people": 49}, {"share": 1.0}, {"people": 99, "each": 15}])
 def test_what_cannot_be_is_refused(known: dict[str, float]) -> None:
     with pytest.raises(Refused) as caught:

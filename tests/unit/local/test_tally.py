@@ -26,11 +26,12 @@ def test_order_and_grouping_do_not_matter_and_nothing_adds_nothing() -> None:
     assert a.plus(b).plus(c).same(c.plus(a.plus(b)))
     assert a.plus(empty(SPEC.digest, SPEC.protocol)).same(a)
     assert not a.same(b)
+    assert (replace(a, gone=3).plus(replace(b, gone=4)).gone, a.same(replace(a, gone=1))) == (7, False)
 
 
 def test_what_is_saved_is_read_again() -> None:
     told = some(50)
-    told = Tally(told.survey, told.n, told.counts, {"length": 3}, 2, frozenset({"0a" * 16, "0b" * 16}))
+    told = Tally(told.survey, told.n, told.counts, {"length": 3}, 2, frozenset({"0a" * 16, "0b" * 16}), 4)
     assert loaded(SPEC.digest, SPEC.protocol, told.saved()).same(told)
 
 
@@ -58,6 +59,7 @@ def spoiled(**changed: object) -> bytes:
         (some(50).saved()[:-1], "not_a_tally"),
         (spoiled(n=1), "not_a_tally"),  # fewer people than counts
         (spoiled(n=-1), "not_a_tally"),
+        (spoiled(gone=-1), "not_a_tally"),
         (spoiled(n=50.0), "not_a_tally"),
         (spoiled(odd=51), "not_a_tally"),
         (spoiled(rejected=3), "not_a_tally"),

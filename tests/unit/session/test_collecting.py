@@ -170,8 +170,11 @@ def test_counts_of_too_few_are_deleted_with_the_reports(tmp_path: Path) -> None:
     first = Collection(tmp_path / "it", spec, today=lambda: on(0))
     first.add(answered(first, ["yes"] * 19))
     late = Collection(tmp_path / "it", spec, today=lambda: on(10))
-    assert (late.forgotten, late.tally().n) == (19, 0)
+    assert (late.forgotten, late.tally().n, late.tally().gone) == (19, 0, 19)
     assert late.add(answered(first, ["yes"])) == {}  # what was spent stays spent, and tokens stay good
+    (spoiled,) = answered(late, ["no"])
+    late.add([replace(spoiled, report=spoiled.report[:-1] + b"\xff")])  # it costs its token, and was never counted
+    assert (late.tally().n, late.tally().rejected, late.tally().gone) == (1, {"range": 1}, 19)
 
 
 class Later(datetime):
