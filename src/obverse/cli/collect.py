@@ -145,7 +145,8 @@ def simulate(name: str, shares: tuple[str, ...], people: int | None, as_json: bo
     headings = [Heading("answer"), *(Heading(title, "right") for title in ("truth", "estimate", "interval"))]
     print_table(headings, rows)
     print_discovery(result)
-    print_fact("Played", f"{result.n:,} made-up people, by {held.how}")
+    once = " who sent one report each" if found.survey.reports > 1 else ""
+    print_fact("Played", f"{result.n:,} made-up people{once}, by {held.how}")
 
 
 @collect.command()

@@ -45,6 +45,13 @@ def read(obverse: Obverse, *verb: str) -> dict[str, Any]:
     return dict(json.loads(obverse(*verb, "--json").stdout))
 
 
+def test_a_simulation_of_several_reports_says_that_it_played_one_of_each(obverse: Obverse, project: Path) -> None:
+    """Its errors are not those of a schedule whose lifetime is spent."""
+    for more, said in (("reports = 30\nlifetime = 3", True), ("", False)):
+        declare(project, f"{YES}\n{more}")
+        assert ("made-up people who sent one report each" in obverse("collect", "simulate", "it").stdout) == said
+
+
 @pytest.mark.parametrize("name", WARNED)
 def test_every_way_to_look_at_a_survey_warns_of_it(obverse: Obverse, project: Path, name: str) -> None:
     declare(project, WARNED[name])
