@@ -47,6 +47,6 @@ PUBLIC = Claim(
 )
 DECLARED = replace(
     PUBLIC,
-    sentence="Declared values: every combination that the declarations allow, whether or not a row has it. No row was read, so "
-    "this costs nothing and says nothing of anybody.",
+    sentence="Declared values: the combinations that the declarations allow, whether or not a row has them, as many as LIMIT "
+    "leaves. No private row was read, so this costs nothing and says nothing of anybody.",
 )

@@ -52,7 +52,7 @@ def explain_public(question: PublicQuestion | Question) -> Explained:
     free = Price("0", "0", 0.0, False)
     plan = relation_text(question.relation)
     if isinstance(question, Question):
-        note = "declared values, listed whether or not a row has them: no row is read, and nothing is spent"
+        note = "declared values, listed whether or not a row has them: no private row is read, and nothing is spent"
         return Explained((), None, 1.0, free, None, f"{plan} (declarations alone)", "", note)
     return Explained((), None, 1.0, free, None, f"{plan} (public)", "", "only public tables are read: exact and free")
 
