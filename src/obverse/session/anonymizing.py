@@ -81,7 +81,7 @@ def anonymize(files: Files, wish: Wish, written: Mapping[str, str], told: Told =
         if not wish.quasi:
             report = _raw(shop, wish, target, counted)
         else:
-            table = collapsed(shop, Columns(wish.quasi, carried, len(wish.sensitive), person), files.population)
+            table = collapsed(shop, Columns(wish.quasi, carried, len(wish.sensitive), wish.person), files.population)
             wish = replace(wish, hierarchies={**wish.hierarchies, **_read(table, written)})
             outcome = anonymized(table, wish, told)
             recoded, wish = outcome.recoded, outcome.wish
@@ -120,7 +120,7 @@ def check(path: Path, asked: Checked, population: Path | None = None, delimiter:
         shop.known((*quasi, *sensitive, *asked.hierarchies, *asked.written, *([person] if person else [])))
         shop.prepare(Preparation((*quasi, *sensitive), person=person))
         counted = replace(counted_by(shop, name, person, declared=asked.unit is not None), kept=True)
-        table = collapsed(shop, Columns(quasi, sensitive, len(sensitive), person), population)
+        table = collapsed(shop, Columns(quasi, sensitive, len(sensitive), name or None), population)
     recoded = unchanged(table)
     report = checked(recoded, counted)
     recipes = {**asked.hierarchies, **_read(table, asked.written)}
@@ -140,7 +140,8 @@ def check(path: Path, asked: Checked, population: Path | None = None, delimiter:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Quasi-identifiers, what is carried beside them, how many of that are sensitive, and what says whose a row is."""
+    """Quasi-identifiers, what is carried beside them, how many of that are sensitive, and what says whose a row is, which a
+    population may have too."""
 
     quasi: Sequence[str]
     carried: Sequence[str] = ()
