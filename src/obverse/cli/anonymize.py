@@ -94,7 +94,7 @@ def run(file: Path, out: Path, **told: Any) -> None:
         wish = replace(wish, person=_person(door, file, told))
     population = None if told["population"] is None else own_file(told["population"])
     read = (*wish.quasi, *wish.sensitive, *wish.keep, *wish.deidentify, *wish.pseudonymise)
-    with door.file(file, tuple(dict.fromkeys(read)), unit=unit is not None) as path, progress("searching") as bar:
+    with door.file(file, tuple(dict.fromkeys(read)), unit=bool(unit and unit.named)) as path, progress("searching") as bar:
         files = Files(path, out, population, told["delimiter"], unit)
         table, report = written_to(files).name, anonymize(files, wish, written, bar)
     if told["as_json"]:
@@ -130,7 +130,7 @@ def check(ctx: click.Context, /, file: Path, **told: Any) -> None:
     person = None if unit is not None else _person(door, file, told)
     asked = Checked(quasi, sensitive, demands, _recipes(told["hierarchies"], sensitive), written, person, unit)
     population = None if told["population"] is None else own_file(told["population"])
-    with door.file(file, (*quasi, *sensitive), unit=unit is not None) as path:
+    with door.file(file, (*quasi, *sensitive), unit=bool(unit and unit.named)) as path:
         report = checked(path, asked, population, told["delimiter"])
     if told["as_json"]:
         print_json(report)

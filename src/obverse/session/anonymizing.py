@@ -47,6 +47,11 @@ class Unit:
     column: str | None = None
     name: str = ""
 
+    @property
+    def named(self) -> bool:
+        """Whether rows name people at all."""
+        return self.column is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Files:

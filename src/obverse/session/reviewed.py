@@ -69,7 +69,7 @@ class Reading:
         unit = unit_of(self, name, person)
         if unit is None:
             return self.table(name, [*columns, *([person] if person else [])]), person or None
-        with self.file(name, columns, unit=unit.column is not None) as path:
+        with self.file(name, columns, unit=unit.named) as path:
             return read_table(path), unit.column
 
     def one_row_each(self, name: Path, columns: Sequence[str]) -> Table:

@@ -47,10 +47,14 @@ def test_the_population_of_a_projects_table_is_counted_by_the_unit(
 
 
 def test_rows_that_are_units_are_counted_as_rows(obverse: Obverse, tmp_path: Path) -> None:
+    """It ended in an internal error."""
     folder = tmp_path / "clinic"
     folder.mkdir()
     (folder / "obverse.toml").write_text(TOML.partition("[tables.visits]")[0].format(unit="row"))
     (folder / "people.csv").write_text("pid,city\n" + "".join(f"p{n},town\n" for n in range(4)))
     (tmp_path / "all.csv").write_text("pid,city\n" + "p1,town\n" * 6)
     asked = ("-p", str(folder), "--reason", "a look", "--quasi", "city", "--population", str(tmp_path / "all.csv"), "--json")
-    assert json.loads(obverse("anonymize", "check", "people", *asked).stdout)["risk"]["journalist"] == pytest.approx(1 / 6)
+    for verb in (("check", "people"), ("people", "--k", "2", "--out", str(tmp_path / "out"))):
+        report = json.loads(obverse("anonymize", *verb, *asked).stdout)
+        assert report["risk"]["journalist"] == pytest.approx(1 / 6)
+        assert report["counted"]["sentence"] == "Each row is a person, as the project declares."
