@@ -37,8 +37,9 @@ def compare(
 ) -> None:  # fmt: skip
     """Release one table in all the ways, attack each, and show what each is still good for.
 
-    Half of the rows are released: as a raw sample, without names, k-anonymous, as exact counts, and through `ask` at several
-    epsilons. The other half are the control. Nothing is charged; a project's table is read by the curator's door.
+    Each row is taken as a person. Half of them are released: as a raw sample, without names, k-anonymous, as exact counts, and
+    through `ask` at several epsilons. The other half are the control. Nothing is charged; a project's table is read by the
+    curator's door.
 
     \b
     Example:
@@ -66,7 +67,8 @@ def compare(
         leaks = ", ".join(one.attack for one in row.findings if one.leaks) or "-"
         rows.append([row.release, *rates, leaks, percent(row.error)])
     print_table([Heading("release"), *(Heading(title, "right") for title in titles)], rows)
-    print_fact("People", f"{found.people:,} are released, and as many are not; attacks on these are the control")
+    people = f"{found.people:,} are released, and as many are not; attacks on these are the control"
+    print_fact("People", f"{people}. Each row is taken as a person")
     print_fact("Error", "of counts by each quasi-identifier and the secret, as a share of people, on average")
     if plot is not None:
         print_fact("Wrote", str(plot))

@@ -96,6 +96,13 @@ def test_a_list_of_people_has_one_row_of_each(obverse: Obverse, clinic: Path, wo
     assert (found.exit_code, told(found)["error"]["code"]) == (3, "rows_not_people")
 
 
+def test_a_comparison_says_that_each_row_is_taken_as_a_person(obverse: Obverse, clinic: Path, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text((clinic / "visits.csv").read_text())
+    found = obverse("attack", "compare", str(path), "--quasi", "town", "--secret", "ill", "--epsilons", "1")
+    assert "Each row is taken as a person" in " ".join(found.stdout.split())
+
+
 def test_a_list_with_one_row_of_each_is_read(obverse: Obverse, clinic: Path) -> None:
     words = ("sampling", "people", "--population", "people", "--on", "town")
     assert obverse("attack", *words, "-p", str(clinic), "--reason", "a look", "--json").exit_code == 5
