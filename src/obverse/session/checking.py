@@ -99,7 +99,8 @@ def _kept_defaults(project: Path) -> Iterator[Finding]:
     """Defaults of an earlier version that the file relies on."""
     file = project / FILE_NAME if project.is_dir() else project
     for places, words in summary(kept_defaults(file.read_text(encoding="utf-8-sig"))):
-        yield Finding("warn", places, f"{words}. `obverse check --upgrade` goes over to it")
+        then = "`obverse check --upgrade` goes over to it; stored answers mean the former, so questions are then charged anew"
+        yield Finding("warn", places, f"{words}. {then}")
 
 
 def _leaking(catalog: Catalog) -> Iterator[Finding]:

@@ -61,6 +61,26 @@ def test_check_upgrades_a_file_on_the_curators_word(obverse: Obverse, project: P
     assert file.read_text().count("version = 2") == 1
 
 
+def test_an_upgrade_is_charged_anew_and_kept_defaults_are_not(obverse: Obverse, project: Path) -> None:
+    file = project / "obverse.toml"
+    text = file.read_text(encoding="utf-8").replace("version = 2\n", "").replace(", nullable = false, other = false", "")
+    file.write_text(text, encoding="utf-8")
+
+    def stored() -> bool:
+        asked = obverse("ask", "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex", "--json")
+        return bool(json.loads(asked.stdout)["price"]["stored"])
+
+    assert not stored()
+    assert "questions are then charged anew" in " ".join(obverse("check").stdout.split())
+    obverse("check", "--upgrade", "--keep-defaults")
+    assert stored()
+    file.write_text(text, encoding="utf-8")
+    obverse("check", "--upgrade")
+    assert not stored()
+    file.write_text(text, encoding="utf-8")
+    assert stored()
+
+
 def test_check_names_file_line_key_and_the_nearest_key(obverse: Obverse, project: Path) -> None:
     file = project / "obverse.toml"
     file.write_text(file.read_text(encoding="utf-8").replace("bounds = [0, 120]", "bouns = [0, 120]"), encoding="utf-8")
