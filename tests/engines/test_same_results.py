@@ -19,6 +19,8 @@ from tests.soundness.conftest import PHYSICAL, World
 from tests.soundness.shapes import PLACES, Related
 from tests.soundness.test_master_law import QUESTIONS
 from tests.soundness.test_relations import ALL
+from tests.soundness.test_undeclared_values import QUESTIONS as RESIDUAL
+from tests.soundness.test_undeclared_values import Residuals
 from tests.stands import STANDS, SparkStand
 
 UNITS = ("row", "one", "many", "first", "path")
@@ -58,14 +60,14 @@ def in_orders(here: World, plans: Plans, databases: list[Tables]) -> list[list[l
     return [results(here, plans, database) for database in databases]
 
 
-def compare(unit: str, texts: list[str], orders: int, most: int, kind: str) -> None:
+def compare(unit: str, texts: list[str], orders: int, most: int, kind: str, world: type[World] = Typed) -> None:
     """The questions, in so many orders of the rows, by one and by so many threads or partitions, against DuckDB by one."""
-    reference = Typed(unit, "add-remove", parallel=1)
+    reference = world(unit, "add-remove", parallel=1)
     database = family(reference.catalog, reference.schemas, 5, units=12, crowd=3).database(12)
     expected = results(reference, [reference.plan(text) for text in texts], database)
     reference.stand.close()
     for parallel in range(1, most + 1):
-        here = Typed(unit, "add-remove", kind=kind, parallel=parallel)
+        here = world(unit, "add-remove", kind=kind, parallel=parallel)
         if isinstance(here.stand, SparkStand) and parallel > 1:
             compiled(here.engine._session)
         plans = [here.plan(text) for text in texts]
@@ -100,6 +102,12 @@ def test_a_question_has_one_result(unit: str, kind: str) -> None:
     """On Spark, where each takes a job, a third of the questions for each unit; interpreted by one, compiled by two."""
     texts = [text for text, _ in QUESTIONS]
     compare(unit, texts[UNITS.index(unit) % 3 :: 3] if kind == "spark" else texts, 3, 2, kind)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in STANDS if kind != "duckdb"])
+def test_undeclared_and_missing_values_have_one_result(kind: str) -> None:
+    unit = {"postgres": "many", "spark": "one"}[kind]
+    compare(unit, [text for text, _ in RESIDUAL], 1, 1, kind, Residuals)
 
 
 @pytest.mark.soak
