@@ -124,7 +124,8 @@ def truth(session: Session, release: Opened, reason: str) -> list[Floats]:
     draft = draft_of(release.method, release.fields, terms)
     wanted, catalog, workload, question = asked_again(session, release)
     if [one.values for one in workload.attributes] != [one.values for one in release.method.workload.attributes]:
-        raise Refused("project_changed", "the cells of the release are not those of the project any more.")
+        message = "the cells of the release are not those of the project any more."
+        raise Refused("project_changed", message, fix="Compare it under the obverse.toml that it was released with.")
     root = in_full(replace(question, sets=draft.sets), catalog)
     sql = printed(root, catalog, "")(session.overlay())
     found = counted(session, wanted.table, wanted.columns, sql, what=WHAT, reason=reason)

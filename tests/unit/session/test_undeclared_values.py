@@ -163,6 +163,18 @@ def test_a_release_keeps_every_row_or_says_which_are_left_out(messy: Path, tmp_p
     assert ("leaves out 0." in page) is bool(version)
 
 
+def test_a_release_of_another_version_is_compared_under_its_own_file(messy: Path, tmp_path: Path) -> None:
+    with project(messy, "") as session:
+        publish(session, table_release(session, Wanted("people", (("grade",),), {})), tmp_path / "release")
+    project(messy).close()
+    with pytest.raises(Refused) as refused:
+        report(messy, tmp_path / "release", tmp_path / "mine" / "a.md", "a look")
+    assert refused.value.code == "project_changed"
+    assert refused.value.fix == "Compare it under the obverse.toml that it was released with."
+    project(messy, "").close()
+    assert report(messy, tmp_path / "release", tmp_path / "mine" / "a.md", "a look").coverage
+
+
 def test_every_marginal_of_a_release_adds_up_to_all_rows(messy: Path, tmp_path: Path) -> None:
     with project(messy) as session:
         made = table_release(session, Wanted("people", (("grade",), ("shop",), ("stars",)), {}))
