@@ -90,15 +90,25 @@ class Matching:
         """Whether no row fits anybody known, as where the tables write the same things in other ways."""
         return not any(len(described) for described, _ in self.pairs())
 
-    def links(self) -> Codes:
-        """Of each known person: the one released row that fits nobody else known, where no other row fits; else -1."""
+    def links(self, whose: Codes | None = None) -> Codes:
+        """Of each known person: a row of the one released person who fits nobody else known, where nobody else fits; else -1.
+
+        `whose`: the person of each released row; without it each row is a person.
+        """
         import numpy as np
 
         if not len(self.released):
             return np.full(len(self.people.codes), -1, dtype=np.int64)
-        fitting, some, by_class = self.counts()
-        alone = (fitting == 1) & (self.people.sizes == 1)
-        alone[alone] &= by_class[some[alone]] == 1
+        _, some, by_class = self.counts()
+        rows = self.released.codes
+        low, high = _ends(np.arange(len(rows)) if whose is None else whose, rows, len(self.released))
+        lowest, highest = np.full(len(self.people), low.max(initial=0) + 1), np.full(len(self.people), -1)
+        most = np.zeros(len(self.people), dtype=np.int64)
+        for described, found in self.pairs():
+            np.minimum.at(lowest, described, low[found])
+            np.maximum.at(highest, described, high[found])
+            np.maximum.at(most, described, by_class[found])
+        alone = (lowest == highest) & (most == 1) & (self.people.sizes == 1)
         linked = np.where(alone, self.released.first[some], -1)
         return np.asarray(linked[self.people.codes], dtype=np.int64)
 
@@ -122,6 +132,16 @@ def matched(released: Table, known: Table, on: Sequence[str]) -> Matching:
     class_of = np.empty(len(found), dtype=np.int64)
     class_of[beginning] = np.arange(len(found))
     return Matching(people, found, tuple(levels), class_of)
+
+
+def _ends(values: Codes, group: Codes, groups: int) -> tuple[Codes, Codes]:
+    """The least and the largest value of each group; each has one."""
+    import numpy as np
+
+    low, high = np.full(groups, values.max(initial=0)), np.full(groups, values.min(initial=0))
+    np.minimum.at(low, group, values)
+    np.maximum.at(high, group, values)
+    return low, high
 
 
 def _fits(standing: Sequence[Codes], values: int) -> tuple[Codes, Codes]:

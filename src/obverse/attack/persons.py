@@ -53,6 +53,19 @@ def people(table: Table, on: Sequence[str], secret: str, person: str | None) -> 
     return People(classes(kept, on), _each(who[named]), value.codes, value.texts, "people")
 
 
+def persons(table: Table, person: str | None) -> Codes:
+    """A number for the person of each row; a row that names nobody is somebody else's, and without a column each row is."""
+    import numpy as np
+
+    if person is None:
+        return np.arange(rows(table))
+    who = column(table, person)
+    found = _each(who)
+    nobody = np.array([text(one) is None for one in who.tolist()], dtype=bool)
+    found[nobody] = len(found) + np.arange(int(nobody.sum()))
+    return np.unique(found, return_inverse=True)[1]
+
+
 def _each(names: NDArray[Any]) -> Codes:
     """A number for each name, to the letter; other columns are compared without spaces around."""
     import numpy as np

@@ -21,12 +21,22 @@ if TYPE_CHECKING:
 @with_columns
 @click.option("--truth", metavar="COLUMN", help="A column of both files that tells who is who; never used to link.")
 @click.option("--control", type=FILE, help="Without --truth: people who are surely not in the release.")
+@with_person
 @with_door
 @with_json
 def linkage(
-    released: Path, known: Path, on: str, truth: str | None, control: Path | None, as_json: bool, door: Reading
+    released: Path,
+    known: Path,
+    on: str,
+    truth: str | None,
+    control: Path | None,
+    person: str | None,
+    as_json: bool,
+    door: Reading,
 ) -> None:
     """Join a released table with a list of known people on quasi-identifiers.
+
+    People are counted where it is known whose a row is: by --person, or by the declared unit of a project's table.
 
     \b
     Example:
@@ -35,10 +45,10 @@ def linkage(
     from obverse.attack.attacks import Linkage
 
     columns, names = columns_of(on)
-    rows = door.table(released, [*columns, *([truth] if truth else [])])
+    rows, whose = door.people(released, [*columns, *([truth] if truth else [])], person)
     outsiders = None if control is None else renamed(door, control, names, truth)
     people = renamed(door, known, names, truth)
-    finish(Linkage().run(rows, people, columns, truth=truth, outsiders=outsiders, target=released.name), as_json)
+    finish(Linkage().run(rows, people, columns, truth=truth, outsiders=outsiders, target=released.name, person=whose), as_json)
 
 
 @click.command(cls=Verb, name="fuzzy-linkage")

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from obverse.attack.classes import column, rows, same
+from obverse.attack.classes import column, distinct, rows, same
 from obverse.attack.examples import people_list, pick
 from obverse.attack.finding import Finding, Rate, SignificanceTest, judged, share
-from obverse.attack.matching import matched
+from obverse.attack.matching import Matching, matched
 from obverse.attack.permutation import at_least_right, fisher, fisher_at_best
+from obverse.attack.persons import persons
 from obverse.core.errors import Refused
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Linkage:
              handed out by chance (`at_least_right`, where the truth is known); and of people in the release more are named,
              rightly where that is known, than of people who are not (Fisher's exact test, where there are such).
     Assumes: people were not chosen by what their rows say.
+
+    Where a column says whose the released rows are, "row" stands for all rows of one person.
     """
 
     name: ClassVar[str] = "linkage"
@@ -51,8 +54,12 @@ class Linkage:
         truth: str | None = None,
         outsiders: Table | None = None,
         target: str = "a release",
+        person: str | None = None,
     ) -> Finding:
-        """`truth` names a column of both tables that tells who is who; `outsiders` are people who are surely not released."""
+        """`truth` names a column of both tables that tells who is who; `outsiders` are people who are surely not released.
+
+        `person` names the column of the release that says whose a row is.
+        """
         import numpy as np
 
         if truth is None and outsiders is None:
@@ -60,12 +67,14 @@ class Linkage:
             raise Refused("no_control", "without a control group a match may be a coincidence.", fix=fix)
         everybody = known if outsiders is None else _together(known, outsiders, on if truth is None else (*on, truth))
         search = matched(released, everybody, on)
-        links = search.links()
+        each = persons(released, person)
+        links, first = search.links(each), np.unique(each, return_index=True)[1]
         named, tests = links >= 0, []
         if truth is not None:
-            who, whose = same(column(everybody, truth), column(released, truth))
+            who, row_of = same(column(everybody, truth), column(released, truth))
+            whose = row_of[first]
             inside = np.isin(who, whose)
-            right = inside & named & (np.append(whose, -3)[links] == who)
+            right = inside & named & (np.append(row_of, -3)[links] == who)
             rate, outside = Rate(int(right.sum()), int(inside.sum())), Rate(int((named & ~inside).sum()), int((~inside).sum()))
             control: Rate | float = outside if outside.trials else 1 / max(1, len(whose))
             tests = [_against_chance(rate.wins, who[inside], who[inside & named], whose)]
@@ -76,14 +85,13 @@ class Linkage:
         if outside.trials or not tests:
             tests.append(_against_outsiders(rate, outside))
         figures: dict[str, float] = {
-            "smallest_class": search.released.smallest,
-            "rows_alone": int((search.released.sizes == 1).sum()),
-            "people_alone": int((search.people.sizes == 1).sum()),
+            **_crowds(search, each, "rows_alone" if person is None else "released_people_alone"),
             "named": int(named.sum()),
         }
         if truth is not None:
-            figures |= {"named_rightly": rate.wins, "best_guess_right": search.right_guesses(who, whose)}
-        told = f"{share(rate.wins, rate.trials)} known people are matched with one row of the release each"
+            figures |= {"named_rightly": rate.wins, "best_guess_right": search.right_guesses(who, row_of)}
+        which = "row of" if person is None else "person in"
+        told = f"{share(rate.wins, rate.trials)} known people are matched with one {which} the release each"
         rightly = ", and rightly" if truth is not None else ""
         what = ", ".join(on)
         apart = " No row fits anybody known: are these columns written alike in both tables?" if search.nobody else ""
@@ -106,6 +114,16 @@ class Linkage:
         released = dict(pick(everybody, slice(0, 2000)))
         released["id"] = generator.permutation(released["id"])
         return Linkage().run(released, everybody, ("zip", "birth", "sex"), truth="id", target="honest")
+
+
+def _crowds(search: Matching, each: Codes, alone: str) -> dict[str, float]:
+    """How many released people are alike at least, and how many on either side are alone in their class."""
+    sizes = distinct(search.released.codes, each, len(search.released))
+    return {
+        "smallest_class": int(sizes.min()) if len(sizes) else 0,
+        alone: int((sizes == 1).sum()),
+        "people_alone": int((search.people.sizes == 1).sum()),
+    }
 
 
 def _together(known: Table, outsiders: Table, names: Sequence[str]) -> Table:
