@@ -19,12 +19,14 @@ OTHER = "relation of another kind"
 
 @dataclass(frozen=True, slots=True)
 class StoredColumn:
-    """A column as its engine describes it; `generated` is the expression of a generated column."""
+    """A column as its engine describes it; `generated` is the expression of a generated column, `cast` a function of users that
+    reads its values as another type."""
 
     name: str
     type: str
     collation: str = ""
     generated: str = ""
+    cast: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Relation:
         return {
             "name": self.name,
             "kind": self.kind,
-            "columns": [[c.name, c.type, c.collation, c.generated] for c in self.columns],
+            "columns": [[c.name, c.type, c.collation, c.generated, c.cast] for c in self.columns],
             "definition": self.definition,
             "reads": [one.as_json() for one in self.reads],
             "custom": list(self.custom),

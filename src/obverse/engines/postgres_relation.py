@@ -19,14 +19,18 @@ SELECT 0::oid, unnest(%(t)s::oid[]) UNION SELECT tree.oid, below.oid FROM tree C
 SELECT d.refobjid AS oid FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
 AND d.refclassid = 'pg_class'::regclass WHERE r.ev_class = tree.oid AND r.rulename = '_RETURN' AND d.refobjid <> tree.oid
 UNION ALL SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = tree.oid) AS below
-), part(oid) AS (SELECT DISTINCT oid FROM tree)
+), part(oid) AS (SELECT DISTINCT oid FROM tree), odd(type, function) AS (
+SELECT k.castsource, p.oid::regprocedure::text FROM pg_cast k JOIN pg_proc p ON p.oid = k.castfunc
+JOIN pg_language l ON l.oid = p.prolang WHERE p.oid >= 16384 AND l.lanname NOT IN ('internal', 'c')
+UNION SELECT y.oid, odd.function FROM odd JOIN pg_type y ON y.typtype = 'd' AND y.typbasetype = odd.type)
 SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text, c.relpersistence::text,
 CASE WHEN c.relkind IN ('v', 'm') THEN pg_get_viewdef(c.oid) ELSE '' END,
 ARRAY(SELECT DISTINCT t.oid::bigint FROM tree t WHERE t.one = c.oid ORDER BY 1),
 (SELECT json_agg(json_build_array(a.attname, format_type(a.atttypid, a.atttypmod),
 CASE WHEN l.oid IS NULL THEN '' ELSE
 l.collnamespace::regnamespace::text || '.' || l.collname::text || ' ' || l.collisdeterministic::text END,
-CASE WHEN a.attgenerated = '' THEN '' ELSE pg_get_expr(g.adbin, g.adrelid) END) ORDER BY a.attnum)
+CASE WHEN a.attgenerated = '' THEN '' ELSE pg_get_expr(g.adbin, g.adrelid) END,
+COALESCE((SELECT min(odd.function) FROM odd WHERE odd.type = a.atttypid), '')) ORDER BY a.attnum)
 FROM pg_attribute a LEFT JOIN pg_attrdef g ON g.adrelid = a.attrelid AND g.adnum = a.attnum
 LEFT JOIN pg_collation l ON l.oid = a.attcollation
 WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 
 from obverse.catalog.assumptions import SourceAssumptions
@@ -18,9 +18,7 @@ COLLATED = re.compile(r"\bCOLLATE\b", re.IGNORECASE)
 WORDS = {FOREIGN: "it is a foreign table", TEMPORARY: "it is a temporary relation, which each connection may have its own of"}
 
 
-def established(
-    catalog: Catalog, engine: Engine, schemas: Mapping[str, Schema], place: Place
-) -> dict[str, SourceAssumptions]:
+def established(catalog: Catalog, engine: Engine, schemas: Mapping[str, Schema], place: Place) -> dict[str, SourceAssumptions]:
     """What is believed of each source, with the engine held to its description; refused where rows of private tables may
     be computed from other people's. Reads metadata alone."""
     relations = {table.name: engine.relation(table.name) for table in catalog.held}
@@ -36,6 +34,7 @@ def assumptions_of(table: Table, relation: Relation, catalog: Catalog, dialect: 
     if table.public:
         return SourceAssumptions(table, "public", relation)
     try:
+        _uncast({*table.columns, *unit_keys(table, catalog)}, relation)
         base, columns = proved(relation, dialect)
         lost = [key for key in unit_keys(table, catalog) if _same(key, columns) is None]
         if lost and base is not relation:
@@ -49,6 +48,14 @@ def assumptions_of(table: Table, relation: Relation, catalog: Catalog, dialect: 
     if base is relation:
         return SourceAssumptions(table, "stored", relation)
     return SourceAssumptions(table, "proved", relation, base, columns)
+
+
+def _uncast(read: Set[str], relation: Relation) -> None:
+    """Plans read each declared column as its declared type, by whatever cast its own type has."""
+    names = {name.lower() for name in read}
+    for column in relation.columns:
+        if column.cast and column.name.lower() in names:
+            raise NotRowwise(f"its column {column.name} is read by {column.cast}, which is not the engine's own")
 
 
 def proved(relation: Relation, dialect: str) -> tuple[Relation, dict[str, str]]:

@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 import obverse
+from obverse.core.errors import CatalogError
 from tests.unit.session.test_views_as_sources import PLACES, DuckDBPlace, PostgresPlace, refused
 
 TOTAL = "(SELECT CAST(SUM(x) AS INTEGER) FROM t)"
@@ -151,3 +152,48 @@ def test_a_network_of_computed_edges_is_refused_with_a_fix_that_it_has(tmp_path:
     error = refused(tmp_path)
     assert (error.code, "rowwise" in error.fix) == ("not_rowwise", False)
     assert "graphs.friends.edges" in error.place
+
+
+CAST = (
+    "CREATE TYPE mark AS (a INTEGER)",
+    "CREATE FUNCTION spelled(mark) RETURNS TEXT LANGUAGE sql AS 'SELECT (SELECT SUM(x) FROM public.t)::TEXT'",
+    "CREATE CAST (mark AS TEXT) WITH FUNCTION spelled(mark)",
+    "CREATE DOMAIN marked AS mark",
+)
+
+
+@pytest.mark.parametrize("kind", ["mark", "marked"])
+def test_a_column_whose_cast_is_a_function_of_users_is_refused(tmp_path: Path, kind: str) -> None:
+    """Plans read it by that cast, which gave every row the sum over all of them."""
+    place = PostgresPlace(tmp_path)
+    place.run(
+        *CAST,
+        f"CREATE TABLE c AS SELECT id, 1 AS y, ROW(x)::mark::{kind} AS s FROM t",
+        "CREATE VIEW w AS SELECT id, y, s FROM c",
+    )
+    for source in ("c", "w"):
+        with obverse.open(place.project(source)) as session:  # which is not declared, so nothing reads it
+            session.ask("SELECT COUNT(*) FROM v", epsilon=1)
+        folder = place.project(source)
+        file = folder / "obverse.toml"
+        declared = file.read_text() + 's = { type = "text" }\n'
+        file.write_text(declared)
+        error = refused(folder)
+        assert (error.code, "public.spelled" in error.message) == ("not_rowwise", True)
+        file.write_text(declared.replace('unit = "id"', 'unit = "id"\nrowwise = true'))
+        with obverse.open(folder) as session:
+            assert session.ask("SELECT COUNT(*) FROM v WHERE s = '1'", epsilon=1).claim.assumes
+
+
+def test_a_cast_that_is_made_after_opening_refuses_the_question(tmp_path: Path) -> None:
+    place = PostgresPlace(tmp_path)
+    place.run(CAST[0], CAST[1], "CREATE TABLE c AS SELECT id, 1 AS y, ROW(x)::mark AS s FROM t")
+    folder = place.project("c")
+    (folder / "obverse.toml").write_text((folder / "obverse.toml").read_text() + 's = { type = "text" }\n')
+    with obverse.open(folder) as session:
+        session.ask("SELECT COUNT(*) FROM v WHERE s = '(1)'", epsilon=1)
+        place.run(CAST[2])
+        with pytest.raises(CatalogError) as error:
+            session.ask("SELECT COUNT(*) FROM v WHERE s = '1'", epsilon=1)
+        assert error.value.code == "source_changed"
+        assert session.ledger.spent().amount == 1
