@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,8 +11,11 @@ from obverse.engines.spark_work import is_remote
 
 PROVIDERS = {"parquet", "orc", "avro", "csv", "json", "text", "delta", "iceberg", "hudi", "hive"}  # whose rows are stored
 DETAILS = "# Detailed Table Information"
+AFTER = {"", "# Partition Information", "# Partitioning", "# Clustering Information", "# Metadata Columns", DETAILS}
 NOTED = ("Type", "Provider", "Location", "View Text", "View Catalog and Namespace", "Collation")
 LEAVES = {"LogicalRelation", "LogicalRDD", "LocalRelation", "DataSourceV2Relation", "Range", "ExternalRDD", "OneRowRelation"}
+FILES = {"HadoopFsRelation", "ParquetTable", "OrcTable", "AvroTable", "CSVTable", "JsonTable", "TextTable"}
+LAKES = {"DeltaTableV2", "SparkTable", "HoodieInternalV2Table"}  # tables of files, by their formats
 REMOTE_LEAVES = {"LocalRelation", "CachedLocalRelation", "ChunkedCachedLocalRelation", "DataSource", "Range"}
 AROUND = {"SubqueryAlias", "View", "Project", "Filter"}
 OWN_ROW = {
@@ -22,12 +26,15 @@ OWN_ROW = {
 
 
 def described(session: Any, name: str, relation: str) -> Relation:
-    """A table or view of Spark's catalog, by its qualified and quoted name."""
+    """A table or view of Spark's catalog, by its qualified and quoted name. By what the catalog says now: to read the table
+    would give the columns that the session has kept of it since it read it first."""
     rows = [tuple(row) for row in session.sql(f"DESCRIBE TABLE EXTENDED {relation}").collect()]
     keys = [str(row[0]) for row in rows]
     details = {str(key): str(value) for key, value, *_ in (rows[keys.index(DETAILS) :] if DETAILS in keys else ())}
     definition = "\n".join(f"{key}: {details[key]}" for key in NOTED if key in details)
-    return Relation(name, _kind(details), columns_of(session, relation), definition)
+    listed = itertools.takewhile(lambda row: str(row[0]) not in AFTER, rows)
+    columns = tuple(StoredColumn(str(column), str(kind)) for column, kind, *_ in listed)
+    return Relation(name, _kind(details), columns, definition)
 
 
 def _kind(details: dict[str, str]) -> str:
@@ -58,11 +65,20 @@ def _plain(plan: Any) -> bool:
     name = str(plan.nodeName())
     children = list(_sequence(plan.children()))
     if name.partition(" ")[0] in LEAVES:
-        return not children
+        return not children and _stored(plan, name)
     if name not in AROUND:
         return False
     reads = name in ("SubqueryAlias", "View") or all(_own_row(one) for one in _sequence(plan.expressions()))
     return reads and all(_plain(child) for child in children)
+
+
+def _stored(plan: Any, name: str) -> bool:
+    """Whether what a leaf reads lies in files: another source, such as a database or one in Python, may compute its rows."""
+    if name.startswith("LogicalRelation"):
+        return str(plan.relation().getClass().getSimpleName()) in FILES
+    if name.startswith("DataSourceV2Relation"):
+        return str(plan.table().getClass().getSimpleName()) in FILES | LAKES
+    return True
 
 
 def _own_row(expression: Any) -> bool:
@@ -75,4 +91,5 @@ def _sequence(found: Any) -> Iterator[Any]:
 
 
 def _remotely_plain(plan: Any) -> bool:
-    return type(plan).__name__ in REMOTE_LEAVES
+    name = type(plan).__name__
+    return name in REMOTE_LEAVES and (name != "DataSource" or str(plan._format or "parquet").lower() in PROVIDERS)
