@@ -23,7 +23,8 @@ GAPS = (
         "itself, casts and functions of the row alone, also over another such view; its unit column must be the table's own. "
         "On Spark nothing is proved of a view, nor of a frame that is computed by more than a selection and a filter, or whose "
         "source is no file. What is not proved is refused, free, as `not_rowwise`, unless the table declares `rowwise = true`. "
-        "PostgreSQL's foreign tables and tables with row security, and Spark's tables whose rows lie elsewhere, are refused alike.",
+        "PostgreSQL's foreign tables and tables with row security, and Spark's tables whose rows lie elsewhere, are refused "
+        "alike.",
         "A row that is computed from other people's rows moves with them. Spark does not say in one text what a view reads.",
     ),
     Gap(

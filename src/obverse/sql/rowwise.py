@@ -19,7 +19,7 @@ LISTED: tuple[type[exp.Expression], ...] = (
     exp.Left, exp.Right, exp.Concat, exp.Replace, exp.Extract, exp.Year, exp.Month, exp.Day, exp.Array, exp.Any,
     exp.SplitPart, exp.StartsWith, exp.EndsWith, exp.Contains, exp.DateTrunc, exp.TimestampTrunc, exp.DateDiff, exp.TimeToStr,
     exp.ToDays, exp.AtTimeZone, exp.RegexpLike, exp.RegexpILike, exp.StrPosition, exp.Trunc, exp.Pow, exp.Sqrt, exp.Exp, exp.Ln,
-    exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot,
+    exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot, exp.RegexpReplace, exp.RegexpExtract,
 )  # fmt: skip
 NAMED = {  # functions of the row alone that have no class of their own everywhere
     "duckdb": {

@@ -113,6 +113,7 @@ HARMLESS = {
     "powers": "SELECT id, CAST(power(x, 2) + sqrt(x) + exp(x) AS INTEGER) AS y FROM t",
     "bits": "SELECT id, (x & 3) | 1 AS y FROM t",
     "table": "SELECT t.*, x AS y FROM t",
+    "patterns": "SELECT id, x AS y, regexp_replace(s, 'w', 'v') AS r FROM t",
 }
 
 
