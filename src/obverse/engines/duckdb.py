@@ -46,7 +46,7 @@ class DuckDBEngine:
         self._tables = {table.name: table for table in catalog.held}
         self._held: dict[str, Relation] = {}
         self._marks: object = None  # of the files, when they were last found to be described as they are held to
-        self._attached: dict[str, object] = {}  # marks of the DuckDB files, before they were opened, which they stay
+        self._attached: dict[str, list[tuple[object, ...]]] = {}  # marks of the DuckDB files that are open
         for table in catalog.held:
             self._declare(table)
         self._lock(catalog)
@@ -141,9 +141,14 @@ class DuckDBEngine:
         return ""
 
     def _now(self, table: Table) -> Relation:
-        """A DuckDB file that was attached stays open, so another one in its place is opened to be described."""
-        exchanged = table.source.kind == "duckdb" and marks_of(table.source.path) != self._attached[table.name]
-        return anew(table) if exchanged else self.relation(table.name)
+        """A DuckDB file that was attached stays open, so another one in its place is opened to be described. One that was
+        written over is not looked at: what is known of it leads to other places in it, and to close it would unlock it."""
+        attached, now = self._attached.get(table.name), marks_of(table.source.path)
+        if attached is None or now == attached:
+            return self.relation(table.name)
+        if now[0][:3] == attached[0][:3]:
+            raise source_changed(table.name)
+        return anew(table)
 
     def run_public(self, sql: str, *, timeout_s: float) -> PublicRows:
         if self._redefined():

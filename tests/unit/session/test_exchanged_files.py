@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -67,6 +68,19 @@ def test_what_is_no_database_any_more_refuses_the_question(tmp_path: Path, broke
         (tmp_path / "d.duckdb").unlink()
         if broken is not None:
             (tmp_path / "d.duckdb").write_bytes(broken)
+        with pytest.raises(CatalogError) as error:
+            session.ask("SELECT SUM(y) FROM v", epsilon=1)
+        assert error.value.code == "source_changed"
+        assert session.ledger.spent().amount == 0
+
+
+@pytest.mark.parametrize("rows", ["", "DELETE FROM c"])
+def test_a_file_that_is_written_over_refuses_the_question(tmp_path: Path, rows: str) -> None:
+    """DuckDB would look for its columns where those of the earlier content lay."""
+    with obverse.open(project(tmp_path, *TABLE)) as session:
+        (tmp_path / "other").mkdir()
+        written(tmp_path / "other" / "d.duckdb", *TABLE, *filter(None, [rows]))
+        shutil.copyfile(tmp_path / "other" / "d.duckdb", tmp_path / "d.duckdb")
         with pytest.raises(CatalogError) as error:
             session.ask("SELECT SUM(y) FROM v", epsilon=1)
         assert error.value.code == "source_changed"
