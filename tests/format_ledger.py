@@ -45,8 +45,8 @@ MEANS = {
     "cap": "the cap was raised (`grant`) or lowered (`lower`)",
     "version": "the curator published a new version of the rows; `through` names the last partition of growing data; "
     "`lifts_wait` where published partitions were not compared, so that nobody who was left out came back with it",
-    "retire": "partitions up to `through` are read no more; `amount` and `delta` count as spent on each that remains or "
-    "comes; `gone`: their rows were not as they were published",
+    "retire": "partitions up to `through` are read no more; `base_amount` and `base_delta` count as spent on each that "
+    "remains or comes; `gone`: their rows were not as they were published",
     "custody": "the curator is about to read rows by their own door",
     "rights": "an act on a person's rights; `person` is a keyed hash, `seal` the hash of what lies outside the chain",
     "account": "an account changed; secrets lie beside the chain, and the record holds hashes",

@@ -25,7 +25,8 @@ def publish(through: str | None, as_json: bool, project: Path) -> None:
 
     From now on questions that were asked before are asked anew, of the new rows, and cost again. The version is a random
     id: it tells nothing of the rows. The budget does not refill: it belongs to the people in the data. Where a table grows
-    by partitions, those that are new begin with a budget of their own.
+    by partitions, those that are new begin with a budget of their own; where people count in their first partition, those that
+    were published are read and compared, and must have the rows that they had.
     """
     from obverse.session.curator import publish_data
 

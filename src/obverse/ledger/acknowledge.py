@@ -113,7 +113,7 @@ def _forgotten(ledger: StoredLedger, book: Book, anchored: Anchored, heads: dict
     shared = Spent(book.terms.accounting)
     past = shared
     for entry in ledger.entries():
-        if "total_amount" in entry.fields and partitions_of(entry) is None:
+        if entry.kind in ("charge", "acknowledge") and partitions_of(entry) is None:
             past = past.plus(counted(entry, book.terms))
         if book.ledger_id == anchored.ledger_id and heads.get(entry.number) == entry.hash:
             shared = past

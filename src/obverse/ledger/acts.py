@@ -164,7 +164,8 @@ def retire(book: Book, through: int, reason: str, *, gone: bool) -> Draft:
         raise Refused("bad_parameter", "these partitions are retired already", fix="Name a later partition.")
     base = book.base(through, gone=gone)
     total = Spent(base.accounting, max(base.amount, book.spent().amount), max(base.delta, book.spent().delta))
-    return Draft("retire", {"through": through, "reason": reason, "gone": gone, **_counted(base, total)})
+    counted = {"base_amount": fraction_text(base.amount), "base_delta": fraction_text(base.delta), **_total(total)}
+    return Draft("retire", {"through": through, "reason": reason, "gone": gone, **counted})
 
 
 def custody(table: str, columns: Sequence[str], what: str, reason: str) -> Draft:
@@ -237,9 +238,8 @@ def _budget_fields(budget: Budget) -> dict[str, Any]:
 
 
 def _counted(charge: Spent, total: Spent) -> dict[str, Any]:
-    return {
-        "amount": fraction_text(charge.amount),
-        "delta": fraction_text(charge.delta),
-        "total_amount": fraction_text(total.amount),
-        "total_delta": fraction_text(total.delta),
-    }
+    return {"amount": fraction_text(charge.amount), "delta": fraction_text(charge.delta), **_total(total)}
+
+
+def _total(total: Spent) -> dict[str, Any]:
+    return {"total_amount": fraction_text(total.amount), "total_delta": fraction_text(total.delta)}

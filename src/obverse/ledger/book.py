@@ -203,7 +203,8 @@ def _retire(book: Book, entry: Entry) -> None:
     for account in book.totals.values():
         account.retire(through, gone=gone)
     book.retired = through
-    if (base, book.spent()) != (counted(entry, book.terms), total_stated(entry, book.terms)):
+    stated = fraction_of(entry.fields["base_amount"]), fraction_of(entry.fields["base_delta"])
+    if ((base.amount, base.delta), book.spent()) != (stated, total_stated(entry, book.terms)):
         raise damaged(book.place, f"record {entry.number} states another base than its forerunners add up to")
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from obverse.catalog.columns import fitted
+from obverse.catalog.load import load
 from obverse.catalog.model import Catalog, Column, Table
 from obverse.core.bounds import Interval
-from obverse.core.errors import invariant
+from obverse.core.errors import Refused, invariant
 from obverse.core.ledger import Partitions
 from obverse.core.types import Value
 from obverse.ledger import partitions as stored
@@ -122,6 +123,14 @@ def published_rows(project: Project, home: Home, opened: Opened) -> PublishedRow
 @contextmanager
 def opened_rows(path: Path, tables: Mapping[str, Any] | None = None) -> Iterator[PublishedRows]:
     """A project whose units count in their first partition, opened with its engine; `tables`: those handed over from Python."""
+    table = first_counted(load(path))
+    if table is not None and table.source.kind == "object" and table.name not in (tables or {}):
+        raise Refused(
+            "rows_not_here",
+            f"rows of table {table.name} are handed over from Python, and were not.",
+            why="partitions that were published are compared before others are published or retired.",
+            fix="obverse.session.curator.publish_data(project, through, tables={...}); or retiring.retire_data.",
+        )
     project = load_project(path, tables)
     try:
         home, opened = open_ledger(project)

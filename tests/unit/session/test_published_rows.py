@@ -9,14 +9,16 @@ from typing import Any
 
 import duckdb
 import pytest
+from pyarrow import parquet
 
 import obverse
 from obverse.core.errors import BudgetExceeded, ObverseError, Refused
+from obverse.core.ledger import Partitions
 from obverse.ledger.home import default_home
 from obverse.session import rights
 from obverse.session.access import matched
 from obverse.session.checking import check
-from obverse.session.curator import publish_data, verify_ledger
+from obverse.session.curator import acknowledge_ledger, backup_ledger, publish_data, restore_ledger, verify_ledger
 from obverse.session.retiring import Retiring, retire_data
 from obverse.session.rights_list import acts_told
 
@@ -121,6 +123,19 @@ def test_nothing_of_the_sums_is_in_the_ledger_or_its_export(project: Path) -> No
     with obverse.open(project) as session:
         (version,) = [entry.fields for entry in session.ledger.entries() if entry.kind == "version"]
     assert {*version} - {"time"} == {"version", "through"}
+
+
+def test_rows_that_are_handed_over_from_python_are_handed_over_to_be_published(project: Path) -> None:
+    (project / "obverse.toml").write_text(TOML.replace('"answers.parquet"', '"python"'))
+    with pytest.raises(Refused) as error:
+        publish_data(project, "2")
+    assert error.value.code == "rows_not_here"
+    frame = parquet.read_table(project / "answers.parquet")
+    publish_data(project, "2", {"answers": frame})
+    with pytest.raises(Refused) as error:
+        publish_data(project, "3", {"answers": frame.slice(1)})
+    assert error.value.code == "partition_changed"
+    assert retire_data(project, "1", "kept for a year", tables={"answers": frame}).base.amount == 0
 
 
 def test_a_check_on_the_curators_word_says_what_changed(project: Path) -> None:
@@ -250,6 +265,20 @@ def test_a_partition_that_cannot_be_retired_is_refused(project: Path, through: s
     with pytest.raises(Refused) as error:
         retire(project, through)
     assert error.value.code == "bad_parameter"
+
+
+def test_what_counts_for_retired_partitions_is_not_taken_for_a_debit_on_all_of_them(project: Path) -> None:
+    """Such debits are taken off what a restored ledger may have forgotten; and what it forgot is charged to all."""
+    publish_data(project, "3")
+    ask(project, "wave = 1", 0.3)
+    retire(project, "1")
+    retire(project, "2")
+    older = backup_ledger(project, project / "older.db")
+    ask(project, "wave = 3", 0.6)
+    restore_ledger(project, Path(older.place))
+    acknowledge_ledger(project, "the disk was restored")
+    with obverse.open(project) as session:
+        assert session.ledger.spent(partitions=Partitions(3, 3)).amount >= Fraction(9, 10)
 
 
 def test_the_curator_is_asked_before_it_is_done(project: Path) -> None:
