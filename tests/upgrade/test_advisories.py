@@ -50,6 +50,17 @@ def test_charges_over_growing_data_are_listed(tmp_path: Path, monkeypatch: pytes
     assert "charged 2 times over events" in advised()["OBV-2026-02"]
 
 
+def test_growing_data_of_an_earlier_version_is_taken_as_it_is_and_compared_from_then_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unpacked("v0.1", "first", tmp_path, monkeypatch)
+    publish = ("data", "publish", "--through", "2026-01-10")
+    assert "taken as they are now" in run(*publish)["notes"][0]
+    assert run(*publish)["notes"] == []
+    assert run("data", "retire", "--through", "2026-01-01", "--reason", "kept for a week")["through"] == "2026-01-01"
+    run("ledger", "verify")
+
+
 @pytest.mark.parametrize("name", ["pure", "each", "network"])
 def test_a_project_that_no_advisory_is_about_is_left_in_peace(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

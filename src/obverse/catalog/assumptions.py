@@ -14,8 +14,8 @@ What = Literal["equality", "rows", "added", "keys", "form", "schema"]
 By = Literal["plan", "catalog", "proof", "rows", "declaration", "nothing"]
 ROWWISE = "each row of table {table} is computed from rows of its own unit alone, as the curator declares (rowwise = true)"
 ADDED = (
-    "rows of table {table} stay in the partitions that were published until these are retired, none is added to them, and each "
-    "`obverse data publish` compares that"
+    "between two publications of the data no row of table {table} is added to a published partition, and none leaves one that "
+    "is not retired"
 )
 OWN = {"public": "public", "stored": "stored rows", "proved": "a view that was proved row-wise", "declared": "rowwise = true"}
 ROWS: Mapping[Held, By] = {"public": "nothing", "stored": "catalog", "proved": "proof", "declared": "declaration"}
