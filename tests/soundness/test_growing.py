@@ -48,22 +48,26 @@ OF_PERSONS = ("SELECT COUNT(DISTINCT person) FROM t WHERE wave = 3",)
 
 
 class Growing(World):
-    """One table of which three of four partitions are published."""
+    """One table of which three of four partitions are published, and the first may be retired."""
 
-    def __init__(self, counts: str, kind: str) -> None:
+    def __init__(self, counts: str, kind: str, retired: int | None = None) -> None:
+        self.first = 1 + (retired or 0)
         self.name, self.neighbours, self.text, self.kind, self.parallel = counts, "add-remove", False, kind, 0
         self.schemas = SCHEMAS
         catalog = complete(loads(TOML.format(counts=counts), Path("/")), SCHEMAS, {})
-        self.take(grown(catalog, THROUGH))
+        self.take(grown(catalog, THROUGH, retired))
 
     def partitions(self, rows: tuple[Row, ...]) -> set[int]:
         """Where a unit's rows count."""
         read: list[Value] = [row.get("wave") for row in rows if row.get("person") is not None]
-        found = {wave for wave in read if isinstance(wave, int) and 1 <= wave <= THROUGH}
+        found = {wave for wave in read if isinstance(wave, int) and self.first <= wave <= THROUGH}
         return {min(found)} if found and self.name == "first" else found
 
 
-@pytest.fixture(scope="module", params=[(counts, kind) for kind in STANDS for counts in ("first", "each")], ids="-".join)
+PARAMS = [(counts, kind, retired) for kind in STANDS for counts, retired in (("first", None), ("first", 1), ("each", None))]
+
+
+@pytest.fixture(scope="module", params=PARAMS, ids=lambda one: "-".join(map(str, one)))
 def here(request: pytest.FixtureRequest) -> Iterator[Growing]:
     made = Growing(*request.param)
     yield made
@@ -106,7 +110,16 @@ def test_a_question_that_names_partitions_touches_those(here: Growing) -> None:
         among = touched(plan.limited.question.relation, here.catalog)
         assert among is not None
         found.append((among.first, among.last))
-    assert found == [(2, 2), (2, 3), (1, 2), (1, 2), (1, 3), (3, 3)]
+    assert found == [(max(first, here.first), last) for first, last in ((2, 2), (2, 3), (1, 2), (1, 2), (1, 3), (3, 3))]
+
+
+def test_rows_of_retired_partitions_are_not_read(here: Growing) -> None:
+    plans = [here.plan(text) for text in (*QUESTIONS, *OF_PERSONS)]
+    rows = dict(family(here.catalog, SCHEMAS, 3, units=14, crowd=3).database(0))
+    kept = {"t": tuple(row for row in rows["t"] if row["wave"] is None or int(str(row["wave"])) >= here.first)}
+    whole, rest = here.answers(plans, [rows]), here.answers(plans, [kept])
+    assert whole == rest
+    assert here.first == 1 or len(kept["t"]) < len(rows["t"])
 
 
 @pytest.mark.parametrize(
