@@ -21,7 +21,7 @@ from obverse.session.retiring import retire_data
 from tests.unit.session.test_published_rows import TOML, write
 
 PEOPLE, LAST, STEPS = 6, 9, 40
-CHOICES = ("ask",) * 5 + ("publish",) * 4 + ("delete", "late", "suppress", "lift", "erased", "retire")
+CHOICES = ("ask",) * 5 + ("publish",) * 3 + ("delete", "late", "suppress", "suppress", "lift", "erased", "erased", "retire")
 
 
 class Model:
@@ -59,7 +59,7 @@ class Model:
         return True
 
     def publish(self) -> None:
-        through = min(self.through + self.dice.randint(0, 2), LAST)
+        through = min(self.through + self.dice.choice((0, 0, 1, 2)), LAST)
         if through <= self.retired or through == 0:
             return
         lawful = self.lawful(through)
@@ -145,19 +145,24 @@ class Model:
             self.acts[who] = done.right
 
     def erased(self) -> None:
-        """Some rows of somebody who is left out go."""
+        """Some rows of somebody who is left out go; perhaps they are left out no more."""
         if self.acts:
             who = self.dice.choice(sorted(self.acts))
-            kept = self.dice.choice((0, 0, 5))
-            self.rows = Counter({at: n for at, n in self.rows.items() if at[0] != who or at[1] <= kept})
+            first, last = self.dice.choice(((LAST, 0), (1, LAST), (self.through, LAST), (1, self.through)))
+            self.rows = Counter({at: n for at, n in self.rows.items() if at[0] != who or not first <= at[1] <= last})
             self.write()
+            if self.dice.random() < 0.5:
+                self.let_in(who)
+                self.publish()
 
     def lift(self) -> None:
         if self.acts:
-            who = self.dice.choice(sorted(self.acts))
-            with rights.kept(self.folder) as keeper:
-                rights.lift(keeper, self.acts.pop(who), "consent was given again")
-            self.waits.add(who)
+            self.let_in(self.dice.choice(sorted(self.acts)))
+
+    def let_in(self, who: int) -> None:
+        with rights.kept(self.folder) as keeper:
+            rights.lift(keeper, self.acts.pop(who), "consent was given again")
+        self.waits.add(who)
 
     def retire(self) -> None:
         if self.through > self.retired and not self.changed and not self.waits:
@@ -184,7 +189,7 @@ def refusal(act: Callable[[], object]) -> str:
     return ""
 
 
-@pytest.mark.parametrize("seed", [0, 1, 103])
+@pytest.mark.parametrize("seed", [1, 4])
 def test_no_units_loss_passes_what_is_counted(tmp_path: Path, seed: int) -> None:
     model = Model(tmp_path, seed)
     for _ in range(STEPS):
