@@ -15,7 +15,7 @@ import obverse
 from obverse.core.errors import BudgetExceeded, ObverseError, Refused
 from obverse.core.ledger import Partitions
 from obverse.ledger.home import default_home
-from obverse.session import rights
+from obverse.session import published_rows, rights
 from obverse.session.access import matched
 from obverse.session.checking import check
 from obverse.session.curator import acknowledge_ledger, backup_ledger, publish_data, restore_ledger, verify_ledger
@@ -107,6 +107,25 @@ def test_rows_that_went_or_came_late_are_refused_and_nothing_is_charged(project:
     publish_data(project, "3")
     write(project, rows([4, 1, 2, 3]))
     publish_data(project, "4")
+
+
+def test_rows_that_were_compared_under_another_version_are_not_published(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish_data(project, "1")
+    read, acts = published_rows.read_sums, iter([lambda: publish_data(project, "2")])
+
+    def meanwhile(*args: Any) -> Any:
+        found = read(*args)
+        for act in acts:
+            act()
+        return found
+
+    monkeypatch.setattr(published_rows, "read_sums", meanwhile)
+    with pytest.raises(Refused) as error:
+        publish_data(project, "3")
+    assert error.value.code == "published_meanwhile"
+    publish_data(project, "3")
 
 
 def test_values_may_be_put_right_in_the_source(project: Path) -> None:
