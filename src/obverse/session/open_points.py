@@ -37,7 +37,7 @@ NOT_PROMISED = (
     "Rows that a table was given.",
     "A row that a view cannot compute.",
     "Copies that were changed.",
-    "Rows that come late.",
+    "Rows that go or come late.",
     "Unannounced changes",
     "PostgreSQL's and Spark's own logs",
     "A question that is stopped over Spark Connect",
