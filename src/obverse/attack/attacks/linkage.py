@@ -62,10 +62,7 @@ class Linkage:
         """
         import numpy as np
 
-        if truth is None and outsiders is None:
-            fix = "name a column of both tables that tells who is who (--truth), or people who are surely not in it (--control)"
-            raise Refused("no_control", "without a control group a match may be a coincidence.", fix=fix)
-        everybody = known if outsiders is None else _together(known, outsiders, on if truth is None else (*on, truth))
+        everybody = _everybody(known, outsiders, on, truth)
         search = matched(released, everybody, on)
         each = persons(released, person)
         links, first = search.links(each), np.unique(each, return_index=True)[1]
@@ -84,10 +81,8 @@ class Linkage:
             control = outside = Rate(int(named[~inside].sum()), int((~inside).sum()))
         if outside.trials or not tests:
             tests.append(_against_outsiders(rate, outside))
-        figures: dict[str, float] = {
-            **_crowds(search, each, "rows_alone" if person is None else "released_people_alone"),
-            "named": int(named.sum()),
-        }
+        alone = "rows_alone" if person is None else "released_people_alone"
+        figures = {**_crowds(search, each, alone), "named": int(named.sum())}
         if truth is not None:
             figures |= {"named_rightly": rate.wins, "best_guess_right": search.right_guesses(who, row_of)}
         which = "row of" if person is None else "person in"
@@ -126,10 +121,16 @@ def _crowds(search: Matching, each: Codes, alone: str) -> dict[str, float]:
     }
 
 
-def _together(known: Table, outsiders: Table, names: Sequence[str]) -> Table:
-    """One list, so that those inside and those outside are as alone in it."""
+def _everybody(known: Table, outsiders: Table | None, on: Sequence[str], truth: str | None) -> Table:
+    """One list, so that those inside and those outside are as alone in it; Refused where nothing tells them apart."""
     import numpy as np
 
+    if truth is None and outsiders is None:
+        fix = "name a column of both tables that tells who is who (--truth), or people who are surely not in it (--control)"
+        raise Refused("no_control", "without a control group a match may be a coincidence.", fix=fix)
+    if outsiders is None:
+        return known
+    names = on if truth is None else (*on, truth)
     return {name: np.concatenate([column(known, name), column(outsiders, name)]) for name in names}
 
 
