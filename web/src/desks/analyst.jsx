@@ -199,6 +199,7 @@ export function Budget({ budget, explained }) {
         </div>
       ))}
       {like !== undefined && like !== null ? <p class="like"><strong>≈ {roughly(like)}</strong> more questions like this one</p> : null}
+      {budget.base ? <p class="quiet">Partitions were retired: {budget.base}.</p> : null}
       <p class="quiet">A budget never refills. Asking the same again is free.</p>
     </>
   );

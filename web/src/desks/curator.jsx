@@ -51,10 +51,11 @@ export function Budgets({ api }) {
     <>
       <Heading lead="Caps never refill. They are declared in obverse.toml, and raised only with a reason that stays in the ledger.">Budgets</Heading>
       <Loaded from={budget}>
-        {({ lines, quantity, accounting, surveys, together }) => (
+        {({ lines, quantity, accounting, surveys, together, base }) => (
           <>
             <Section title="Caps">
               <p>Losses are counted as {accounting}; amounts are {quantity}.</p>
+              {base ? <p>Partitions were retired: {base}.</p> : null}
               <Table caption="Budgets" head={["who", "kind", "cap", "spent", "left", "δ spent of cap", "left, as a share"]} numeric={[2, 3, 4]}
                 rows={lines.map((one) => [one.name, one.kind, one.cap, one.spent, one.left, `${one.delta_spent} of ${one.delta_cap}`, <Gauge label={`Left for ${one.name}`} share={one.share_left} words={percent(one.share_left)} />])} />
               <p class="quiet">To raise the cap on everybody: <code>obverse budget grant --epsilon 1 --reason "…"</code> on the curator's own machine.</p>
