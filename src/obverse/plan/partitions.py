@@ -125,6 +125,15 @@ def published(table: Table) -> Partitions:
             why="each partition has a budget of its own, which begins when the curator publishes it.",
             fix="obverse data publish --through VALUE",
         )
+    if table.partition.through > bounds.hi:
+        kind = table.columns[table.partition.column].type
+        last, end = value_of(table.partition.through, kind), value_of(int(bounds.hi), kind)
+        raise Refused(
+            "published_beyond_bounds",
+            f"{table.partition.column} is published through {last}, and its bounds end at {end}.",
+            why="rows past the bounds would be read as of the last partition within them, which has a budget of its own.",
+            fix=f"Write bounds that end at {last} or later.",
+        )
     first = int(bounds.lo) if table.partition.retired is None else table.partition.retired + 1
     if first > table.partition.through:
         raise Refused(

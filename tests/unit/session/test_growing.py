@@ -192,6 +192,19 @@ def test_rows_outside_the_bounds_of_the_partition_column_are_in_no_partition(pro
     assert error.value.code == "terms_conflict"
 
 
+@pytest.mark.parametrize("project", ["first", "each"], indirect=True)
+def test_bounds_that_end_before_the_last_published_partition_are_refused(project: Path) -> None:
+    """Rows of wave 3 were read as of wave 2, and charged to wave 2 alone."""
+    text = (project / "obverse.toml").read_text()
+    publish_data(project, "3")
+    (project / "obverse.toml").write_text(text.replace("[1, 9]", "[1, 2]"))
+    with obverse.open(project) as session:
+        with pytest.raises(Refused) as error:
+            number(session, " WHERE wave = 2")
+        assert error.value.code == "published_beyond_bounds"
+        assert session.ledger.spent().amount == 0
+
+
 def test_what_a_restored_ledger_forgot_may_be_about_any_partition(project: Path) -> None:
     """The anchor remembers the largest sum of any partition; what was lost below it is charged to all of them."""
     publish_data(project, "3")
