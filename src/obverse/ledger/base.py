@@ -37,6 +37,10 @@ def now() -> str:
     return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def published_meanwhile() -> Refused:
+    return Refused("published_meanwhile", "somebody else published data or acted on rights meanwhile.", fix="Try again.")
+
+
 class ChainLedger(ABC):
     """Implements core's Ledger protocol and the curator's acts. See core/ledger.py for the promises."""
 
@@ -183,8 +187,7 @@ class ChainLedger(ABC):
         def decide(book: Book) -> tuple[Draft, ...]:
             under = more.get("compared")
             if under is not None and (under[0], {*under[1]}) != (book.version, {*book.rights.standing}):
-                message = "somebody else published data or acted on rights meanwhile."
-                raise Refused("published_meanwhile", message, fix="Try again.")
+                raise published_meanwhile()
             retired = (more["retire"](book),) if "retire" in more else ()
             waits = more.get("lifts_wait", False)
             return (*drafts(book, rights), *retired, acts.version(book, version, through, lifts_wait=waits))

@@ -12,12 +12,12 @@ from obverse.catalog.model import Server
 from obverse.core.errors import LedgerError
 from obverse.core.ledger import Spent
 from obverse.ledger.anchor import Anchored, NoAnchor, state_of
-from obverse.ledger.base import Recorded, now
+from obverse.ledger.base import Recorded, now, published_meanwhile
 from obverse.ledger.book import Book
 from obverse.ledger.datasets import IN_POSTGRES, Dataset, Datasets
 from obverse.ledger.home import Home, unknown_ledger
 from obverse.ledger.opened import Claimed, Opened, conflict, counted_elsewhere, other_units, same_terms
-from obverse.ledger.partitions import Held, keep
+from obverse.ledger.partitions import Held, keep, kept
 from obverse.ledger.registry import Registry
 from obverse.ledger.rights import Act, forget
 from obverse.ledger.shared import known_there, open_shared
@@ -66,12 +66,13 @@ def publish(
     acts: Sequence[Act] = (),
     *,
     held: Held | None = None,
+    over: Held | None = None,
     **recorded: Unpack[Recorded],
 ) -> str:
     """Register a new version of the data under a random id, by the curator's act; sources may be added so.
 
     Acts on rights are on the record with the version that brings them into force, or not at all. `held`: what is kept of
-    partitions; it is written before the record, which says how many of them were published.
+    partitions, in place of `over`; it is written before the record, which says how many of them were published.
     """
     version = secrets.token_hex(16)
     places = {place: home.identified(sources, place.seal) for place in (opened.registered, home)}
@@ -80,6 +81,8 @@ def publish(
             _one_dataset(datasets, opened.dataset.id, identified)
     if held is not None:
         with opened.registered.exclusive() as datasets:
+            if kept(datasets, opened.dataset.id) != over:  # more of them may be published by now than `held` knows
+                raise published_meanwhile()
             keep(datasets, opened.dataset.id, held)
     opened.ledger.record_version(version, through, acts, **recorded)
     rights = opened.ledger.rights()

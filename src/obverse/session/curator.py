@@ -107,12 +107,12 @@ def publish_data(project: Path, through: str | None = None, tables: Mapping[str,
 
 
 def _compared(rows: PublishedRows, last: int) -> Published:
-    compared, among = rows.opened.ledger.comparing(), rows.published
+    compared, over, among = rows.opened.ledger.comparing(), rows.kept(), rows.published
     before, left_out = rows.held() if among is not None else Held(rows.first - 1), rows.left_out(lifted=False)
     if last < rows.first or (among is not None and last < among.last):  # refused by the ledger, before rows are read
         return Published(publish(rows.home, rows.opened, sources_of(rows.catalog), last))
     held = rows.compared(before, Partitions(rows.first, last), left_out)
-    version = publish(rows.home, rows.opened, sources_of(rows.catalog), last, held=held, compared=compared)
+    version = publish(rows.home, rows.opened, sources_of(rows.catalog), last, held=held, over=over, compared=compared)
     if among is None or (before is not None and before.through >= among.last):
         return Published(version)
     since = rows.words([among.last])

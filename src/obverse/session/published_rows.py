@@ -61,10 +61,14 @@ class PublishedRows:
         assert isinstance(self.column.bounds, Interval)
         return int(self.column.bounds.lo) if retired is None else retired + 1
 
+    def kept(self) -> Held | None:
+        """All that is kept."""
+        with self.opened.registered.shared() as datasets:
+            return stored.kept(datasets, self.opened.dataset.id)
+
     def held(self) -> Held | None:
         """What is kept of the partitions that are published and not retired."""
-        with self.opened.registered.shared() as datasets:
-            found = stored.kept(datasets, self.opened.dataset.id)
+        found = self.kept()
         among = self.published
         return None if found is None or among is None else found.between(among.first, among.last)
 

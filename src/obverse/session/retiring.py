@@ -74,7 +74,7 @@ def retire_data(
     last = named_partition(table.columns[table.partition.column], through)
     with opened_rows(project, tables) as rows:
         ledger, plan = rows.opened.ledger, _planned(rows, last, gone)
-        compared = ledger.comparing()
+        compared, over = ledger.comparing(), rows.kept()
         held = None if gone else _compared(rows)
         if gone:
             _remaining_compared(rows, last)
@@ -85,7 +85,9 @@ def retire_data(
             return acts.retire(book, last, reason.strip(), gone=gone)
 
         sources = sources_of(rows.catalog)
-        version = publish(rows.home, rows.opened, sources, held=held, retire=retire, lifts_wait=True, compared=compared)
+        version = publish(
+            rows.home, rows.opened, sources, held=held, over=over, retire=retire, lifts_wait=True, compared=compared
+        )
         base = base_of(ledger, ledger.through() or last)
         return Retiring(plan.column, plan.through, base, plan.cap, version)
 

@@ -15,7 +15,7 @@ import obverse
 from obverse.core.errors import BudgetExceeded, ObverseError, Refused
 from obverse.core.ledger import Partitions
 from obverse.ledger.home import default_home
-from obverse.session import published_rows, rights
+from obverse.session import curator, published_rows, rights
 from obverse.session.access import matched
 from obverse.session.checking import check
 from obverse.session.curator import acknowledge_ledger, backup_ledger, publish_data, restore_ledger, verify_ledger
@@ -199,6 +199,26 @@ def forget(project: Path) -> None:
     """As a version that kept no sums leaves it."""
     with rights.kept(project) as keeper, keeper.opened.registered.exclusive() as datasets:
         datasets.statements.execute("DELETE FROM partitions")
+
+
+def test_who_publishes_later_than_somebody_else_does_not_put_back_what_was_kept_before(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sums of wave 3 were lost, and its rows could go unnoticed."""
+    publish_data(project, "1")
+    publish = curator.publish
+
+    def first_others(*given: Any, **more: Any) -> str:
+        monkeypatch.setattr(curator, "publish", publish)
+        publish_data(project, "3")
+        return publish(*given, **more)
+
+    monkeypatch.setattr(curator, "publish", first_others)
+    with pytest.raises(Refused) as error:
+        publish_data(project, "2")
+    assert error.value.code == "published_meanwhile"
+    write(project, rows([1, 2, 4]))
+    assert "wave 3 (gone)" in refused(project, "4").message
 
 
 # retiring
