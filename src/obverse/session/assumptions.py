@@ -39,7 +39,11 @@ def assumptions_of(table: Table, relation: Relation, catalog: Catalog, dialect: 
         lost = [key for key in unit_keys(table, catalog) if _same(key, columns) is None]
         if lost and base is not relation:
             raise NotRowwise(f"its column {lost[0]}, which leads to the unit, is not a column of {base.name} as it lies there")
+        if table.partition is not None and not _parts_kept(relation, table.partition.column, columns, dialect):
+            raise partitioned_view(table, relation, place(("tables", table.name, "source")))
     except NotRowwise as reason:
+        if table.partition is not None and relation.kind in (VIEW, MATERIALIZED):
+            raise partitioned_view(table, relation, place(("tables", table.name, "source"))) from None
         if table.rowwise and relation.kind != TEMPORARY:
             return SourceAssumptions(table, "declared", relation)
         edges = table.name not in catalog.tables
@@ -85,6 +89,20 @@ def proved(relation: Relation, dialect: str) -> tuple[Relation, dict[str, str]]:
     return relation, {column.name: column.name for column in relation.columns if not column.generated}
 
 
+def _parts_kept(relation: Relation, column: str, columns: Mapping[str, str], dialect: str) -> bool:
+    """Whether a source has all rows of its base, in their partitions; else a unit's first one would be another here.
+
+    A base has one budget under whichever view it is asked, and the terms that hold how units count name the column.
+    """
+    if relation.kind in STORED:
+        return True
+    while relation.kind not in STORED:
+        if relation.kind == MATERIALIZED or not rowwise(relation, dialect).whole:
+            return False
+        (relation,) = relation.reads
+    return (_same(column, columns) or "").lower() == column.lower()
+
+
 def _called(relation: Relation) -> str:
     return f"{relation.name} "
 
@@ -115,6 +133,16 @@ def _with_base(table: Table, found: SourceAssumptions) -> Table:
         return table
     key = "" if table.unit.column is None else _same(table.unit.column, found.columns or {}) or ""
     return replace(table, source=replace(table.source, base=found.base.place or found.base.name, key=key))
+
+
+def partitioned_view(table: Table, relation: Relation, where: str) -> CatalogError:
+    return CatalogError(
+        "partitioned_view",
+        f"{relation.name} may lack rows of the table that it reads, or have them in other partitions.",
+        why="budgets of partitions hold side by side because each unit counts in one, whichever source it is read by.",
+        fix=f"Name the stored table as `source` of {table.name}, or a view without WHERE that has the partition column as it is.",
+        place=where,
+    )
 
 
 def not_rowwise(table: Table, relation: Relation, reason: str, where: str, *, edges: bool) -> CatalogError:

@@ -69,6 +69,7 @@ class Rowwise:
     """
 
     columns: Mapping[str, str]  # of each output that is a column of the base as it lies: its name there
+    whole: bool = True  # each row of the base gives one: nothing is filtered
 
 
 def rowwise(view: Relation, dialect: str) -> Rowwise:
@@ -90,7 +91,7 @@ def rowwise(view: Relation, dialect: str) -> Rowwise:
     for one in () if select.args.get("order") is None else select.args["order"].expressions:
         _only(one, {"this", "desc", "nulls_first"}, dialect)
         prover.prove(one.this)
-    return Rowwise(_outputs(select.expressions, view, base, prover))
+    return Rowwise(_outputs(select.expressions, view, base, prover), where is None)
 
 
 def own_row(expression: str, relation: Relation, dialect: str) -> None:
