@@ -103,6 +103,17 @@ def _parts_kept(relation: Relation, column: str, columns: Mapping[str, str], dia
     return (_same(column, columns) or "").lower() == column.lower()
 
 
+def check_whole(catalog: Catalog, sources: Mapping[str, SourceAssumptions], place: Place) -> None:
+    """Refuse growing data in a table that is itself a part of another, once the places of tables on a server are known."""
+    for table in catalog.held:
+        relation = sources[table.name].relation
+        if table.partition is None or relation is None:
+            continue
+        own = {one.place for one in every(relation)}
+        if any(there.rpartition("/")[2] not in own for there in table.source.among):
+            raise partitioned_view(table, relation, place(("tables", table.name, "source")))
+
+
 def _called(relation: Relation) -> str:
     return f"{relation.name} "
 
@@ -138,9 +149,9 @@ def _with_base(table: Table, found: SourceAssumptions) -> Table:
 def partitioned_view(table: Table, relation: Relation, where: str) -> CatalogError:
     return CatalogError(
         "partitioned_view",
-        f"{relation.name} may lack rows of the table that it reads, or have them in other partitions.",
+        f"{relation.name} may lack rows of the table that it reads or belongs to, or have them in other partitions.",
         why="budgets of partitions hold side by side because each unit counts in one, whichever source it is read by.",
-        fix=f"Name the stored table as `source` of {table.name}, or a view without WHERE that has the partition column as it is.",
+        fix=f"Name the stored table as `source` of {table.name}, or a view without WHERE with the partition column as it is.",
         place=where,
     )
 

@@ -33,7 +33,7 @@ from obverse.ledger.sources import FileSource, NamedSource, ObjectSource, Server
 from obverse.plan.dialects import DIALECTS
 from obverse.plan.partitions import partitioned, value_of
 from obverse.plan.print import enforced
-from obverse.session.assumptions import established, with_facts
+from obverse.session.assumptions import check_whole, established, with_facts
 from obverse.session.networks import handed_over, with_networks
 from obverse.session.public_facts import with_public_facts
 
@@ -59,7 +59,9 @@ def load_project(
         schemas = {name: engine.schema(name) for name in catalog.tables}
         sources = established(catalog, engine, schemas, locator(path))
         values = {place: public_values(engine, catalog, *place) for place in needed_values(catalog)}
-        whole = complete(with_places(with_facts_of(catalog, sources, engine.dialect), engine), schemas, values, locator(path))
+        placed = with_places(with_facts_of(catalog, sources, engine.dialect), engine)
+        check_whole(placed, sources, locator(path))
+        whole = complete(placed, schemas, values, locator(path))
         return Project(with_networks(with_public_facts(whole, engine), engine, locator(path)), engine, sources)
     except BaseException:
         engine.close()

@@ -10,6 +10,7 @@ import pytest
 import obverse
 from obverse.core.errors import CatalogError
 from obverse.session.curator import publish_data
+from tests.servers import postgres_address
 from tests.unit.session.test_growing import TOML, number
 
 VIEWS = {
@@ -56,3 +57,37 @@ def test_a_view_that_has_all_rows_where_they_lie_is_asked(project: Path) -> None
     publish_data(project, "3")
     with obverse.open(project) as session:
         assert abs(number(session, " WHERE wave = 1") - 2000) < 30
+
+
+def test_a_part_of_a_table_on_a_server_is_not_growing_data_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wave 1 was asked of the whole table, and wave 2 of the same people by way of the partition that holds it."""
+    import psycopg
+
+    address = postgres_address()
+    monkeypatch.setenv("PARTS_DSN", address.replace("postgres:@", "parts_reader@"))
+    owner = psycopg.connect(address, autocommit=True)
+    if not owner.execute("SELECT 1 FROM pg_roles WHERE rolname = 'parts_reader'").fetchone():
+        owner.execute("CREATE ROLE parts_reader LOGIN")
+    owner.execute("CREATE TABLE whole (person BIGINT, wave BIGINT, yes BOOLEAN) PARTITION BY LIST (wave)")
+    owner.execute("CREATE TABLE below PARTITION OF whole FOR VALUES IN (1, 2, 3) PARTITION BY LIST (wave)")
+    for wave in (1, 2, 3):
+        owner.execute(f"CREATE TABLE wave{wave} PARTITION OF below FOR VALUES IN ({wave})")
+    owner.execute("INSERT INTO whole SELECT p, w, w = 2 FROM generate_series(1, 2000) AS p, generate_series(1, 3) AS w")
+    owner.execute("CREATE VIEW same AS SELECT * FROM whole; CREATE VIEW part AS SELECT * FROM wave2")
+    owner.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO parts_reader")
+    engine = '[engine]\nkind = "postgres"\ndsn_env = "PARTS_DSN"\n'
+
+    def project(source: str) -> Path:
+        text = TOML.format(counts="first").replace("answers.parquet", f"public.{source}")
+        (tmp_path / "obverse.toml").write_text(text + engine)
+        return tmp_path
+
+    publish_data(project("whole"), "3")
+    for source in ("whole", "same"):
+        with obverse.open(project(source)) as session:
+            assert abs(number(session, " WHERE wave = 1") - 2000) < 30
+    for source in ("wave2", "below", "part"):
+        with pytest.raises(CatalogError) as error, obverse.open(project(source)):
+            pass
+        assert error.value.code == "partitioned_view"
+    owner.close()
