@@ -140,7 +140,7 @@ def _by_lines(recipe: Recipe, name: str, values: Sequence[str]) -> Hierarchy:
         raise Refused(
             "value_not_in_hierarchy",
             f"the table has values of {name!r} that its hierarchy does not.",
-            fix="Add a line for each value, or leave the hierarchy out to have one built.",
+            fix="Add a line for each value, also for (other) where undeclared ones are read so; or leave the hierarchy out.",
         )
     numbers = _numbers(values)
     order = sorted(range(len(values)), key=lambda i: (numbers[i], i)) if numbers else ()
