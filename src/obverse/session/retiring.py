@@ -101,8 +101,17 @@ def _planned(rows: PublishedRows, last: int, gone: bool) -> Retiring:
 
 
 def _compared(rows: PublishedRows) -> Held | None:
-    among = rows.published
-    return None if among is None else rows.compared(rows.held(), among, rows.left_out(lifted=True))
+    among, held = rows.published, rows.held()
+    if among is None:
+        return None
+    if held is None or held.through < among.last:
+        raise Refused(
+            "nothing_kept",
+            "not all partitions were published where their rows are compared, so nothing was done.",
+            why="an earlier version published them, or another machine did; whether rows went since then is not known.",
+            fix=f"If none went: obverse data publish --through {rows.words([among.last])}, then retire them. Else add --gone.",
+        )
+    return rows.compared(held, among, rows.left_out(lifted=True))
 
 
 def _remaining_compared(rows: PublishedRows, last: int) -> None:

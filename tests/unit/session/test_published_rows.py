@@ -30,7 +30,7 @@ epsilon = 1
 [tables.answers]
 source = "answers.parquet"
 unit = "person"
-limits = { rows = 9 }
+limits = { rows = 3 }
 partition = { column = "wave", counts = "first" }
 [tables.answers.columns]
 wave = { type = "integer", bounds = [1, 9] }
@@ -298,6 +298,19 @@ def test_partitions_that_are_not_as_they_were_are_retired_only_for_all_that_was_
     publish_data(project, "3")
     with pytest.raises(BudgetExceeded):
         ask(project, "wave = 3", 0.4)
+
+
+def test_partitions_of_which_nothing_was_kept_are_not_retired_as_if_none_of_their_rows_had_gone(project: Path) -> None:
+    publish_data(project, "2")
+    ask(project, "wave = 1", 0.5)
+    write(project, rows([2, 3]))
+    ask(project, "wave = 2", 0.4)
+    forget(project)
+    with pytest.raises(Refused) as error:
+        retire(project, "1")
+    assert error.value.code == "nothing_kept"
+    assert "obverse data publish --through 2, then" in error.value.fix
+    assert retire(project, "1", gone=True).base.amount == Fraction(9, 10)
 
 
 @pytest.mark.parametrize("through", ["4", "9", "0", "x"])
