@@ -27,6 +27,7 @@ class Claimed:
     terms: Terms
     budget: Budget
     server: Server | None = None
+    grown: bool = False  # by partitions, so that a part of the rows would have units in other partitions than the whole
 
     @property
     def path(self) -> Path:
@@ -72,6 +73,15 @@ def other_units(table: str, known: str) -> LedgerError:
         f"the rows of table {table} were counted as belonging to other units",
         why="losses about different units do not add up to a statement",
         fix=f"Declare the unit and its key's type as before: {known}.",
+    )
+
+
+def only_a_part() -> LedgerError:
+    return LedgerError(
+        "part_of_data",
+        "the source is a part of a folder whose losses are counted by partitions",
+        why="units that have rows elsewhere in the folder would count in another partition here, whose budget is not spent",
+        fix="Name the folder as `source`.",
     )
 
 

@@ -16,7 +16,7 @@ from obverse.ledger.base import Recorded, now, published_meanwhile
 from obverse.ledger.book import Book
 from obverse.ledger.datasets import IN_POSTGRES, Dataset, Datasets
 from obverse.ledger.home import Home, unknown_ledger
-from obverse.ledger.opened import Claimed, Opened, conflict, counted_elsewhere, other_units, same_terms
+from obverse.ledger.opened import Claimed, Opened, conflict, counted_elsewhere, only_a_part, other_units, same_terms
 from obverse.ledger.partitions import Held, keep, kept
 from obverse.ledger.registry import Registry
 from obverse.ledger.rights import Act, forget
@@ -37,7 +37,10 @@ def open_dataset(
         return open_shared(home, claimed, claimed.server, clock=clock, step=step)
     identified = home.identified(claimed.sources)
     with home.exclusive() as registry:
-        dataset = registry.dataset_of((*identified, *around(claimed.sources)))
+        beside = around(claimed.sources)
+        if claimed.grown and claimed.server is None and _in_a_folder(registry, beside):
+            raise only_a_part()
+        dataset = registry.dataset_of((*identified, *beside))
         if dataset is None:
             dataset = _enrolled(registry, claimed, identified)
         else:
@@ -122,6 +125,11 @@ def book_at(path: Path) -> Book:
         return ledger.book()
     finally:
         ledger.close()
+
+
+def _in_a_folder(registry: Registry, beside: Sequence[Identified]) -> bool:
+    """Whether a source lies in a folder that is known data as a whole."""
+    return registry.dataset_of([one for one in beside if one.identities[0].kind == "path"]) is not None
 
 
 def _enrolled(registry: Registry, claimed: Claimed, identified: tuple[Identified, ...]) -> Dataset:

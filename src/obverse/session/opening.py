@@ -127,7 +127,8 @@ def claimed(catalog: Catalog) -> Claimed:
     unit = catalog.unit.table if catalog.unit.key is None else f"{catalog.unit.table}.{catalog.unit.key}"
     unit += grown_words(catalog) + (f" ({catalog.unit.graph} of a network)" if catalog.unit.graph else "")
     terms = Terms(catalog.accounting, catalog.neighbours, unit)
-    return Claimed(sources_of(catalog), catalog.ledger, terms, catalog.budget, catalog.ledger_server)
+    by_partitions = partitioned(catalog) is not None
+    return Claimed(sources_of(catalog), catalog.ledger, terms, catalog.budget, catalog.ledger_server, by_partitions)
 
 
 def grown_words(catalog: Catalog) -> str:

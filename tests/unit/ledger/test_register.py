@@ -3,6 +3,7 @@
 import os
 import shutil
 import threading
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -86,6 +87,17 @@ def test_a_part_of_a_known_folder_is_known_data(world):
     assert world.open(world.claimed("two", part)).dataset.id == first.dataset.id
     assert not private_here(world.home, (FileSource("table", beside),))
     assert world.open(world.claimed("three", beside)).dataset.id != first.dataset.id
+
+
+def test_a_part_of_a_folder_of_growing_data_is_refused(world):
+    """The same people would count in another partition of it, whose budget is not spent."""
+    part = world.file("people/year=2000/part-0.csv")
+    folder = FileSource("people", world.root / "people", folder=True)
+    first = world.open(replace(world.claimed("one", sources=(folder,)), grown=True))
+    with pytest.raises(LedgerError) as refused:
+        world.open(replace(world.claimed("two", part), grown=True))
+    assert refused.value.code == "part_of_data"
+    assert world.open(replace(world.claimed("one", sources=(folder,)), grown=True)).dataset.id == first.dataset.id
 
 
 def test_other_data_is_another_dataset_with_a_ledger_of_its_own(world, ask):
