@@ -13,7 +13,7 @@ from obverse.cli.terminal import print_fact
 
 @click.group(cls=VerbGroup)
 def data() -> None:
-    """Register a new version of the rows: `data publish`; retire old partitions."""
+    """Publish a new version of the rows; retire partitions."""
 
 
 @data.command()

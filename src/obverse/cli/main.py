@@ -48,7 +48,7 @@ SECTIONS: dict[str, tuple[VerbLine, ...]] = {
         VerbLine("analyst", "obverse.cli.analyst:analyst", "Declare who may ask: `analyst add NAME`."),
         VerbLine("account", "obverse.cli.account:account", "Hand out tokens for a service: `account add NAME`."),
         VerbLine("limits", "obverse.cli.limits:limits", "Learn caps on one unit's rows: `limits learn TABLE`."),
-        VerbLine("data", "obverse.cli.data:data", "Register a new version of the rows: `data publish`."),
+        VerbLine("data", "obverse.cli.data:data", "Publish a new version of the rows; retire partitions."),
         VerbLine("rights", "obverse.cli.rights:rights", "Show, correct, leave out or erase one person."),
         VerbLine("ledger", "obverse.cli.ledger:ledger", "Verify, export, back up, restore or move the ledger."),
         VerbLine("schema", "obverse.cli.schema:schema", "Print the JSON Schema of obverse.toml for your editor."),

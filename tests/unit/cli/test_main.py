@@ -30,7 +30,7 @@ def in_shell(*args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 def test_help_lists_every_verb_with_the_words_of_its_own_help(obverse: Obverse) -> None:
     said = obverse("--help").stdout
-    context = click.Context(cli)
+    context = click.Context(cli, **cli.context_settings)
     for name, line in VERBS.items():
         command = cli.get_command(context, name)
         assert command is not None
@@ -40,7 +40,7 @@ def test_help_lists_every_verb_with_the_words_of_its_own_help(obverse: Obverse) 
 
 
 def test_every_verb_has_json_and_examples_or_verbs_below(obverse: Obverse) -> None:
-    context = click.Context(cli)
+    context = click.Context(cli, **cli.context_settings)
     for name in VERBS:
         command = cli.get_command(context, name)
         assert command is not None
@@ -52,7 +52,7 @@ def test_every_verb_has_json_and_examples_or_verbs_below(obverse: Obverse) -> No
 def every_command(command: click.Command, *path: str) -> Iterator[tuple[str, click.Command]]:
     yield " ".join(path), command
     if isinstance(command, click.Group):
-        context = click.Context(command)
+        context = click.Context(command, **cli.context_settings)
         for name in command.list_commands(context):
             below = command.get_command(context, name)
             assert below is not None
@@ -61,7 +61,7 @@ def every_command(command: click.Command, *path: str) -> Iterator[tuple[str, cli
 
 def test_a_help_fits_a_terminal_of_80_columns_and_no_verb_is_cut_short() -> None:
     for path, command in every_command(cli, "obverse"):
-        shown = command.get_help(click.Context(command, info_name=path, terminal_width=78))
+        shown = command.get_help(click.Context(command, info_name=path, terminal_width=78, **cli.context_settings))
         usage, _, rest = shown.partition("\n\n")
         assert usage.startswith("Usage: ")
         assert [line for line in rest.split("\n") if len(line) > 80 or line.endswith("...")] == [], path

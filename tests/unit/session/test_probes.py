@@ -17,6 +17,7 @@ from tests.unit.session.test_views_as_sources import PostgresPlace
 TOML = """
 [project]
 name = "probed"
+version = 2
 [budget]
 epsilon = 10
 [tables.people]
@@ -111,6 +112,7 @@ def test_rows_are_probed_by_check_on_the_curators_word_alone() -> None:
 POSTGRES = """
 [project]
 name = "probed"
+version = 2
 [engine]
 kind = "postgres"
 dsn_env = "VIEWS_DSN"

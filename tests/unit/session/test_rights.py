@@ -273,18 +273,6 @@ def test_a_correction_to_a_value_that_could_not_count_is_refused_and_says_what_i
     files.act(rights.correct, "ann", "visits", {"cost": 1}, "wrong bill", where={"cost": -7}, later=True)  # as it lies
 
 
-def test_a_correction_to_an_undeclared_text_says_as_what_it_would_be_read(tmp_path: Path) -> None:
-    """From version 2 on it is a category, and no longer missing."""
-    (tmp_path / "t.csv").write_text("id,sex\n1,f\n")
-    (tmp_path / "obverse.toml").write_text(
-        '[project]\nname = "t"\nversion = 2\n[budget]\nepsilon = 1\n[tables.t]\nsource = "t.csv"\nunit = "id"\n'
-        '[tables.t.columns]\nid = { type = "integer" }\nsex = { type = "text", values = ["f", "m"] }\n'
-    )
-    with pytest.raises(Refused) as refused:
-        Clinic(tmp_path, lambda table, gone: None).act(rights.correct, 1, "t", {"sex": "x"}, "wrong")
-    assert (refused.value.code, refused.value.why) == ("value_not_declared", "it would be read as (other), not as it is told.")
-
-
 @pytest.mark.parametrize("kind", ["date", "timestamp"])
 def test_days_and_moments_are_held_to_their_bounds_too(tmp_path: Path, kind: str, code: Callable[..., str]) -> None:
     (tmp_path / "t.csv").write_text("id,at\n1,2020-02-02\n")
