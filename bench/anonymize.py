@@ -86,12 +86,12 @@ def every_node() -> dict[str, Any]:
     from obverse.anonymize.nodes import Judge
     from obverse.anonymize.recipes import built
     from obverse.engines.collapse import Preparation, Workshop
-    from obverse.session.anonymizing import collapsed, hierarchy_files
+    from obverse.session.anonymizing import Columns, collapsed, hierarchy_files
 
     recipes = hierarchy_files(adults.HIERARCHIES)
     with Workshop(adults.HOME / "adult.csv") as shop:
         shop.prepare(Preparation(tuple(shop.columns)))
-        table = collapsed(shop, shop.columns, (), 0, None)
+        table = collapsed(shop, Columns(tuple(shop.columns), (), 0, None), None)
     levels = [built(recipes[c.name], c.name, c.values) for c in table.quasi]
     limit = int(SUPPRESS * table.rows)
     begun = time.process_time()
