@@ -111,3 +111,11 @@ def test_linkage_of_people_with_several_rows_blames_harmless_releases_seldom() -
         known = {"id": np.arange(11), "town": np.arange(11) + 100}
         blamed += Linkage().run(strange, known, ("town",), truth="id", person="id").leaks
     assert blamed < 36
+
+
+def test_a_row_that_two_known_people_fit_names_neither() -> None:
+    known = {"id": np.array([0, 1]), "town": np.array(["a", "b"])}
+    released = {"id": np.array([0, 0]), "town": np.array(["{a, b}", "{a, b}"])}
+    assert Linkage().run(released, known, ("town",), truth="id", person="id").figures["named"] == 0
+    alone = {name: values[:1] for name, values in released.items()}
+    assert Linkage().run(alone, known, ("town",), truth="id").figures["named"] == 0
