@@ -27,8 +27,8 @@ TIMES_ANJANA, TIMES_PYCANON = 10, 50
 
 
 def wish(search: str) -> Any:
+    from obverse.anonymize.files import hierarchy_files
     from obverse.anonymize.wish import Wish
-    from obverse.session.anonymizing import hierarchy_files
 
     recipes = {name: one for name, one in hierarchy_files(adults.hierarchies()).items() if name in adults.QUASI}
     limit = SUPPRESS if search == "optimal" else 0.0
@@ -38,7 +38,7 @@ def wish(search: str) -> Any:
 
 def searched(search: str, rows: int) -> dict[str, Any]:
     """A whole run from a Parquet file, and the search in it."""
-    from obverse.session import anonymizing as a
+    from obverse.anonymize import files as a
 
     seconds: dict[str, float] = {}
     whole = a.anonymized
@@ -64,7 +64,7 @@ def checked(rows: int) -> dict[str, Any]:
     """All checks on a file, from opening it to the report: least of several, after one that is not counted."""
     import duckdb
 
-    from obverse.session.anonymizing import Checked, check
+    from obverse.anonymize.files import Checked, check
 
     costs = []
     with tempfile.TemporaryDirectory(prefix="obverse-bench-") as made:
@@ -81,12 +81,12 @@ def checked(rows: int) -> dict[str, Any]:
 
 def every_node() -> dict[str, Any]:
     """Adult itself, nine columns: the search's optimum and that of all 12,960 nodes."""
+    from obverse.anonymize.files import Columns, collapsed, hierarchy_files
     from obverse.anonymize.lattice import Search
     from obverse.anonymize.models import Large
     from obverse.anonymize.nodes import Judge
     from obverse.anonymize.recipes import built
     from obverse.engines.collapse import Preparation, Workshop
-    from obverse.session.anonymizing import Columns, collapsed, hierarchy_files
 
     recipes = hierarchy_files(adults.HIERARCHIES)
     with Workshop(adults.HOME / "adult.csv") as shop:

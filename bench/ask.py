@@ -18,8 +18,8 @@ import numpy as np
 from obverse.catalog.load import loads
 from obverse.core.rng import Rng
 from obverse.core.secret import Exact
-from obverse.plan.finish import finish
-from obverse.plan.randomize import randomize
+from obverse.plan.release.finish import finish
+from obverse.plan.release.randomize import randomize
 from obverse.session.opening import load_project
 from obverse.session.planning import Planned, Wish, plan, read
 

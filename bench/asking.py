@@ -138,7 +138,7 @@ def prepare(project: Path, system: str, rows: int) -> None:
         costs.append(trips.cpu_s() - before)
     learning = 0.0
     if system == "auto":
-        from obverse.session.limits import learn
+        from obverse.curator.limits import learn
 
         before = trips.cpu_s()
         learn(project, "trips", LEARNING)

@@ -10,11 +10,11 @@ import asking
 import numpy as np
 import people
 
+from obverse.collect.protocols import PROTOCOLS, Direct, LocalProtocol, Several, WordProtocol
+from obverse.collect.protocols.base import MeanProtocol
+from obverse.collect.protocols.words import bits_for
+from obverse.collect.randomness.hashing import mixed
 from obverse.core.stream import Stream
-from obverse.local.hashing import mixed
-from obverse.local.protocols import PROTOCOLS, Direct, LocalProtocol, Several, WordProtocol
-from obverse.local.protocols.base import MeanProtocol
-from obverse.local.protocols.words import bits_for
 
 EPSILONS = (Fraction(1), Fraction(3))
 PLACES = 64  # of a numeric grid

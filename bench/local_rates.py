@@ -28,9 +28,7 @@ import people
 import trips
 from peers import setup
 
-from obverse.core.stream import Stream
-from obverse.local.coins import Coins
-from obverse.local.protocols import (
+from obverse.collect.protocols import (
     PROTOCOLS,
     CountMean,
     Direct,
@@ -41,6 +39,8 @@ from obverse.local.protocols import (
     Projective,
     Unary,
 )
+from obverse.collect.randomness.coins import Coins
+from obverse.core.stream import Stream
 
 ONE = Fraction(1)
 SKETCH = (people.SKETCH_ROWS, people.SKETCH_COLUMNS)

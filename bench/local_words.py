@@ -17,8 +17,8 @@ import trips
 from peers import setup
 
 from obverse.catalog.spelling import ALPHABET, Spelling
+from obverse.collect.protocols import Fragments, Prefixes, WordProtocol
 from obverse.core.stream import Stream
-from obverse.local.protocols import Fragments, Prefixes, WordProtocol
 
 EPSILON, PEOPLE, LETTERS, TOP = 4, 100_000, 6, 10
 FALSE_ALARM = 0.05

@@ -17,7 +17,7 @@ import serve
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
-from obverse.session import accounts  # noqa: E402
+from obverse.curator import accounts  # noqa: E402
 from tests.browser import CHROMIUM, browsing  # noqa: E402
 from tests.http_services import write_project  # noqa: E402
 

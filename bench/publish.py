@@ -17,8 +17,8 @@ import publish_solvers
 from obverse.core.types import Type
 from obverse.engines.parquet_writer import write_csv, write_parquet
 from obverse.engines.release_files import columns
-from obverse.release.topdown import topdown
-from obverse.release.tree import Spine, fitted
+from obverse.publish.hierarchy.spine import Spine, fitted
+from obverse.publish.hierarchy.topdown import topdown
 
 SIZES = (1, 50, 3_000, 70_000, 200_000)
 SHARES = (0.10, 0.15, 0.20, 0.25, 0.30)  # of rho = 1

@@ -12,11 +12,11 @@ import asking
 import numpy as np
 
 from obverse.core.rng import Rng
-from obverse.plan.graph_plan import released_parts, weigh_graph
-from obverse.plan.kernels.graph_base import Blocks, GraphFacts, graph_of
-from obverse.plan.kernels.graph_projection import projected
-from obverse.plan.kernels.graph_triangles import most_shared
-from obverse.plan.kernels.graphs import kernel_of
+from obverse.plan.strategy.graph.graph_base import Blocks, GraphFacts, graph_of
+from obverse.plan.strategy.graph.graph_projection import projected
+from obverse.plan.strategy.graph.pricing import released_parts, weigh_graph
+from obverse.plan.strategy.graph.registry import kernel_of
+from obverse.plan.strategy.graph.triangles import most_shared
 
 PEOPLE, EACH = 200_000, 5
 STATS = ("triangles", "degrees", "mixing:group")

@@ -13,16 +13,16 @@ import numpy as np
 
 from obverse.core.rng import Rng
 from obverse.core.units import Neighbours
-from obverse.plan.linear import Running
-from obverse.plan.weigh import noise_of
-from obverse.release.branches import Branches
-from obverse.release.chosen import Asked, variances_of
-from obverse.release.leaves import Leaves, isotonic
-from obverse.release.line import Sums
-from obverse.release.metadata import cells_of
-from obverse.release.methods.base import Draft, Entries, Measured, Terms
-from obverse.release.methods.quantiles import Quantiles
-from obverse.release.workload import Attribute, Workload
+from obverse.plan.strategy.linear import Running
+from obverse.plan.strategy.pricing import noise_of
+from obverse.publish.base import Draft, Entries, Measured, Terms
+from obverse.publish.folder.metadata import cells_of
+from obverse.publish.quantiles.branches import Branches
+from obverse.publish.quantiles.chosen import Asked, variances_of
+from obverse.publish.quantiles.leaves import Leaves, isotonic
+from obverse.publish.quantiles.line import Sums
+from obverse.publish.quantiles.method import Quantiles
+from obverse.publish.workload import Attribute, Workload
 
 LEAVES, ROWS, RUNS = 1024, 100_000, 40
 WITHIN = 1.05  # of the square root's own error

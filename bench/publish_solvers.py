@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize, sparse
 
-from obverse.release.tree import Spine
+from obverse.publish.hierarchy.spine import Spine
 
 SAMPLED = 24  # parents of each level
 HEAVY = 1e3

@@ -28,14 +28,14 @@ import numpy as np
 
 import obverse
 from obverse.core.rng import Rng
-from obverse.plan.strategy import Strategy
-from obverse.plan.weigh import noise_of
-from obverse.release import rounds
-from obverse.release.fitting import estimated, network
-from obverse.release.sampling import Shuffle, sampled
-from obverse.release.seen import share_for, variance
-from obverse.release.triples import Noisy
-from obverse.session.publish_synthetic import Rows, synthesized, synthetic_release
+from obverse.plan.strategy.pricing import noise_of
+from obverse.plan.strategy.strategy import Strategy
+from obverse.publish.synthetic import rounds
+from obverse.publish.synthetic.fitting import estimated, network
+from obverse.publish.synthetic.marginals import share_for, variance
+from obverse.publish.synthetic.publish_synthetic import Rows, synthesized, synthetic_release
+from obverse.publish.synthetic.sampling import Shuffle, sampled
+from obverse.publish.synthetic.triples import Noisy
 
 RUNS = 5
 PAIRS_MAX, TRIPLES_MAX, CPU_MAX_S = 0.055, 0.117, 3.0
@@ -54,7 +54,7 @@ source = "rows.csv"
 unit = "row"
 [tables.rows.columns]
 """
-METHODS = {"all": {}, "pairs": {"TRIPLES_FROM": 99}, "forest": {"ROUNDS": 0}}  # what is set otherwise in release/rounds
+METHODS = {"all": {}, "pairs": {"TRIPLES_FROM": 99}, "forest": {"ROUNDS": 0}}  # what differs in rounds
 
 
 @dataclass(frozen=True, slots=True)

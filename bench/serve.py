@@ -107,8 +107,8 @@ def cage(folder: Path) -> list[dict[str, Any]]:
     """What a process of its own adds to one question: time until it can start, and time of the processor."""
     from obverse.catalog.load import load
     from obverse.core.rng import Rng
-    from obverse.server.cage.cage import Cage
-    from obverse.session.ask import released
+    from obverse.server.sandbox.cage import Cage
+    from obverse.session.execution import released
     from obverse.session.opening import engine_of
 
     made = Cage(load(folder))
@@ -155,7 +155,7 @@ def bombs(folder: Path) -> list[dict[str, Any]]:
     """How long after its limit a question that would never end is over: the slowest of all."""
     from obverse.catalog.load import load
     from obverse.core.errors import ObverseError
-    from obverse.server.cage.cage import Cage, Killed
+    from obverse.server.sandbox.cage import Cage, Killed
 
     limit, late = 1.0, []
     made = Cage(load(folder))
@@ -213,7 +213,7 @@ def many(server: Server, tokens: list[str], minutes: float) -> list[dict[str, An
 
 
 def main() -> None:
-    from obverse.session import accounts
+    from obverse.curator import accounts
 
     minutes = float(os.environ.get("SERVE_MINUTES", "1"))
     with tempfile.TemporaryDirectory() as temporary:

@@ -16,7 +16,7 @@ import numpy as np
 from obverse.attack import epsilon_lower_bound
 from obverse.attack.attacks import LowBits
 from obverse.attack.auditing import Sum, audit_booleans, audit_reals
-from obverse.attack.trial import trial
+from obverse.attack.lower_bound.trial import trial
 from obverse.testing import verify
 from obverse.testing.seeded import SeededRng
 

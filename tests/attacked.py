@@ -127,7 +127,7 @@ class Code:
 
 def attacked(child: Any, told: dict[str, Any]) -> dict[str, Any]:
     """What came of the attempts inside a caged process that waits for its call; it goes on until it is killed."""
-    from obverse.server.cage import frames
+    from obverse.server.sandbox import frames
 
     frames.send(child.sock, pickle.dumps(Code(f"TOLD = {told!r}\n{ATTACK}")))
     said: dict[str, Any] = json.loads(frames.receive(child.sock, time.monotonic() + 60))

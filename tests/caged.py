@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from obverse.server.cage import frames
-from obverse.server.cage.cage import PING, Child
-from obverse.server.cage.child import DONE
+from obverse.server.sandbox import frames
+from obverse.server.sandbox.cage import PING, Child
+from obverse.server.sandbox.worker import DONE
 
 BOMBS = {
     "time": "SELECT COUNT(*) AS m0, 0 AS k FROM range(10000000000) a, range(10000) b WHERE hash(a.range, b.range) = 7",

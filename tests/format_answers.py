@@ -14,17 +14,17 @@ from click.testing import CliRunner
 
 import obverse
 from obverse.anonymize import wish
+from obverse.anonymize.files import MANIFEST, REPORT
+from obverse.answers import answer
 from obverse.cli.main import cli
 from obverse.core.errors import Refused
 from obverse.core.types import Type
-from obverse.plan import answer
-from obverse.release import metadata
-from obverse.release.families import Family
-from obverse.release.folder import METADATA, VERIFY
-from obverse.release.methods import METHODS
-from obverse.release.methods.graph import GraphMethod
-from obverse.server.pgwire.values import ARRAY, OIDS
-from obverse.session.anonymizing import MANIFEST, REPORT
+from obverse.publish.families.linking import Family
+from obverse.publish.folder import metadata
+from obverse.publish.folder.folder import METADATA, VERIFY
+from obverse.publish.graph.method import GraphMethod
+from obverse.publish.registry import METHODS
+from obverse.server.postgres.types import ARRAY, OIDS
 from tests.examples import STEADY, steady
 from tests.pages import block, outline, page, table
 from tests.served import project

@@ -19,7 +19,7 @@ from obverse.ledger import accounts, acts, chain, codec, rights
 from obverse.ledger.chain import Draft
 from obverse.ledger.codec import encode
 from obverse.ledger.memory import MemoryLedger
-from obverse.ledger.postgres_schema import MIGRATIONS
+from obverse.ledger.postgres.postgres_schema import MIGRATIONS
 from obverse.ledger.rights import Act
 from obverse.ledger.sqlite import SHAPE
 from obverse.ledger.transfer import EXPORT_VERSION, exported
@@ -107,7 +107,7 @@ def _kinds_table(first: dict[str, Entry]) -> str:
 def _kinds() -> set[str]:
     """Of every Draft that the code makes."""
     found = set()
-    for path in Path(inspect.getfile(obverse.ledger)).parent.glob("*.py"):
+    for path in Path(inspect.getfile(obverse.ledger)).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if (
                 isinstance(node, ast.Call)

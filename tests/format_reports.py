@@ -6,16 +6,16 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from obverse.local import batch, tally, tokens, wire
-from obverse.local.codec import protocol_json
-from obverse.local.coins import Coins
-from obverse.local.protocols import PROTOCOLS, Direct, Fragments, LocalProtocol, Prefixes, Unary
-from obverse.local.protocols.base import bytes_for
-from obverse.local.protocols.local_hash import SEED_BYTES
-from obverse.local.spec import canonical_json
+from obverse.collect import batch, tally, tokens, wire
+from obverse.collect.codec import protocol_json
+from obverse.collect.protocols import PROTOCOLS, Direct, Fragments, LocalProtocol, Prefixes, Unary
+from obverse.collect.protocols.base import bytes_for
+from obverse.collect.protocols.local_hash import SEED_BYTES
+from obverse.collect.randomness.coins import Coins
+from obverse.collect.spec import canonical_json
 from tests.make_vectors import Stream
 from tests.pages import block, page, table
-from tests.unit.local.surveys import spec_for
+from tests.unit.collect.surveys import spec_for
 
 SIZE, EPSILON, SEED = 100, Fraction(1), 12345
 Length = Callable[[Any], int]

@@ -15,12 +15,12 @@ from urllib.parse import unquote
 
 from starlette.testclient import TestClient
 
-from obverse.server.app import create_app
+from obverse.curator import accounts
 from obverse.server.desk import Desk
 from obverse.server.host import Host
+from obverse.server.http.app import create_app
 from obverse.server.logs import Log
 from obverse.server.run import Settings, Started, opened, serving
-from obverse.session import accounts
 
 ROLES = {"ana": "analyst", "ben": "analyst", "cora": "curator", "rita": "reviewer"}
 SPARES = tuple(f"spare{number}" for number in range(40))  # each for one test

@@ -13,14 +13,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from obverse.core.errors import Refused
-from obverse.local.client import Record, Step, consented, declined, made, marked, next_step, withdrawn
-from obverse.local.codec import protocol_json
-from obverse.local.coins import Coins
-from obverse.local.hashing import WORD, digest_word, item_key, key_symbol, mix, symbol
-from obverse.local.memo import Memo
-from obverse.local.odds import HALF, ONE
-from obverse.local.protocols import (
+from obverse.collect.client import Record, Step, consented, declined, made, marked, next_step, withdrawn
+from obverse.collect.codec import protocol_json
+from obverse.collect.protocols import (
     AllOfSeveral,
     CountMean,
     Direct,
@@ -37,8 +32,13 @@ from obverse.local.protocols import (
     Subset,
     Unary,
 )
-from obverse.local.spec import Spec
-from tests.unit.local.surveys import several_spec, spec_for
+from obverse.collect.randomness.coins import Coins
+from obverse.collect.randomness.hashing import WORD, digest_word, item_key, key_symbol, mix, symbol
+from obverse.collect.randomness.odds import HALF, ONE
+from obverse.collect.randomness.permanent import Memo
+from obverse.collect.spec import Spec
+from obverse.core.errors import Refused
+from tests.unit.collect.surveys import several_spec, spec_for
 
 PATH = Path(__file__).parent / "vectors" / "local.json"
 TEXTS = ["no", "Z\u00fcrich", "Zu\u0308rich", "\ufb01", "\u1e9b\u0323", "\uac00", "\u1100\u1161"]

@@ -16,11 +16,11 @@ from click.testing import CliRunner
 import obverse
 from obverse.attack.attacks import ATTACKS
 from obverse.cli.main import SECTIONS, cli
-from obverse.local.protocols import PROTOCOLS
+from obverse.collect.protocols import PROTOCOLS
 from obverse.mechanisms import MECHANISMS
 from obverse.plan.aggregates import AGGREGATES
 from obverse.plan.functions import FUNCTIONS
-from obverse.release.methods import METHODS
+from obverse.publish.registry import METHODS
 from tests.format_answers import answers
 from tests.format_ledger import ledger
 from tests.format_reports import reports
@@ -89,12 +89,12 @@ def mechanisms() -> str:
 
 
 def protocols() -> str:
-    about = "What devices send in the local model, with its guarantee. Source: `src/obverse/local/protocols`."
+    about = "What devices send in the local model, with its guarantee. Source: `src/obverse/collect/protocols`."
     return _theorems("Protocols", about, PROTOCOLS)
 
 
 def releases() -> str:
-    about = "What `obverse publish` measures and makes of it. Source: `src/obverse/release/methods`."
+    about = "What `obverse publish` measures and makes of it. Source: `src/obverse/publish`."
     return _theorems("Release methods", about, tuple(METHODS))
 
 

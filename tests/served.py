@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from obverse.session import accounts
+from obverse.curator import accounts
 
 TOML = """
 [project]

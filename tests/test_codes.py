@@ -16,7 +16,7 @@ import obverse
 from obverse.catalog.edit import with_number
 from obverse.cli.main import cli
 from obverse.core.errors import ObverseError
-from obverse.session.curator import prepared
+from obverse.session.project_file import edit_project_file
 
 ROOT = Path(__file__).parent.parent
 ERRORS = {"ObverseError", "Refused", "CatalogError", "BudgetExceeded", "LedgerError", "Failed"}  # Refusals: unit/sql
@@ -91,7 +91,7 @@ def test_a_question_that_costs_nothing_is_not_priced_in_a_batch(folder: Path) ->
 
 
 def test_a_toml_that_was_changed_meanwhile_is_left_alone(folder: Path) -> None:
-    write = prepared(folder, lambda text: text + "# mine\n")
+    write = edit_project_file(folder, lambda text: text + "# mine\n")
     (folder / "obverse.toml").write_text(PROJECT + "# another's\n")
     assert code_of(write) == "changed_meanwhile"
     assert (folder / "obverse.toml").read_text() == PROJECT + "# another's\n"

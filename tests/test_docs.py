@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from obverse.cli.main import cli
 from obverse.engines import ENGINES
-from obverse.engines.gaps import GAPS, page
+from obverse.engines.compatibility import GAPS, page
 from tests.reference import PAGES
 
 ROOT = Path(__file__).parent.parent
@@ -34,7 +34,7 @@ def test_the_page_of_supported_sql_is_made_from_the_registries() -> None:
 
 
 def test_the_page_of_engines_is_made_from_the_table_of_what_differs() -> None:
-    """Renew it with: python -m obverse.engines.gaps > docs/engines.md"""
+    """Renew it with: python -m obverse.engines.compatibility > docs/engines.md"""
     assert (DOCS / "engines.md").read_text() == page()
     assert len({gap.name for gap in GAPS}) == len(GAPS)
     assert all(set(gap.engines) <= set(ENGINES) for gap in GAPS)

@@ -62,7 +62,7 @@ def test_the_wheel_installs_small_and_runs_away_from_the_checkout(tmp_path: Path
     place, typed = run(executables / "python", "-c", code, cwd=tmp_path).rsplit(maxsplit=1)
     assert ROOT not in Path(place).parents
     assert typed == "True"
-    assert (Path(place) / "local" / "js" / "obverse-local.js").is_file()
+    assert (Path(place) / "collect" / "js" / "obverse-local.js").is_file()
     assert (Path(place) / "server" / "web" / "index.html").is_file()
 
     others = [entry for entry in Path(place).parent.iterdir() if entry.name.split("-")[0] not in NOT_OURS]

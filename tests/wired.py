@@ -21,13 +21,13 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 
-from obverse.sample.hospital import hospital
+from obverse.curator import accounts
+from obverse.demo.hospital import hospital
 from obverse.server.desk import Desk
 from obverse.server.host import Host
-from obverse.server.pgwire.guard import Caps
-from obverse.server.pgwire.server import Serving, serve_wire
-from obverse.server.shadow import keeper
-from obverse.session import accounts
+from obverse.server.pg_catalog import keeper
+from obverse.server.postgres.guard import Caps
+from obverse.server.postgres.server import Serving, serve_wire
 from obverse.testing import synthetic
 
 T = TypeVar("T")

@@ -8,13 +8,13 @@ from obverse._version import __version__
 from obverse.core.errors import BudgetExceeded, ObverseError, Refused
 
 if TYPE_CHECKING:
+    from obverse.answers.answer import Answer
     from obverse.dbapi.connection import connect
-    from obverse.plan.answer import Answer
     from obverse.session.rehearsal import rehearse
     from obverse.session.session import Session, open
 
 _LAZY = {
-    "Answer": "obverse.plan.answer",
+    "Answer": "obverse.answers.answer",
     "Session": "obverse.session.session",
     "connect": "obverse.dbapi.connection",
     "open": "obverse.session.session",

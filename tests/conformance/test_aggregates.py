@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from obverse.attack.binomial import upper
+from obverse.attack.lower_bound.binomial import upper
 from obverse.catalog.complete import complete
 from obverse.catalog.load import loads
 from obverse.catalog.model import Catalog
@@ -33,9 +33,17 @@ from obverse.plan.annotate import annotate
 from obverse.plan.expressions import ColumnFacts, Expr, Ref, from_number, number_bounds
 from obverse.plan.limit import limit
 from obverse.plan.nodes import Key, Scan
-from obverse.plan.question import AggregateCall, Output, Question
-from obverse.plan.rules.scan import column_facts
-from obverse.testing.check_aggregate import Simulated, Table, check_coverage, exact_measures, plainly, simulate, without_noise
+from obverse.plan.query import AggregateCall, Output, Question
+from obverse.plan.stability.scan import column_facts
+from obverse.testing.conformance.aggregate import (
+    Simulated,
+    Table,
+    check_coverage,
+    exact_measures,
+    plainly,
+    simulate,
+    without_noise,
+)
 from obverse.testing.goodness import fits
 from obverse.testing.seeded import SeededRng
 

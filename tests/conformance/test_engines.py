@@ -16,9 +16,9 @@ from obverse.core.errors import InvariantBroken, Refused
 from obverse.core.secret import Exact
 from obverse.engines import ENGINES
 from obverse.plan.annotate import AnnotatedPlan
-from obverse.plan.question import Question
+from obverse.plan.query import Question
 from obverse.session.planning import annotated, read
-from obverse.testing.check_engine import check_engine, check_silence
+from obverse.testing.conformance.engine import check_engine, check_silence
 from obverse.testing.neighbours import Tables, family
 from tests.stands import STANDS
 

@@ -14,10 +14,8 @@ from typing import Any, cast
 import pytest
 
 import obverse
-from obverse.local.codec import protocol_json
-from obverse.local.coins import Coins
-from obverse.local.odds import ONE
-from obverse.local.protocols import (
+from obverse.collect.codec import protocol_json
+from obverse.collect.protocols import (
     PROTOCOLS,
     AllOfSeveral,
     CountMean,
@@ -41,10 +39,12 @@ from obverse.local.protocols import (
     Subset,
     Unary,
 )
+from obverse.collect.randomness.coins import Coins
+from obverse.collect.randomness.odds import ONE
 from tests.servers import missing
 
 LAWS = Path(__file__).parents[1] / "js" / "laws.mjs"
-MODULE = Path(obverse.__file__).parent / "local" / "js" / "obverse-local.js"
+MODULE = Path(obverse.__file__).parent / "collect" / "js" / "obverse-local.js"
 SEEDS = (77, (1 << 63) + 5)
 PLANE = ProjectiveSketch(3, Projective(7, 2, 3, ONE // 3))
 FEW = (Direct.fitted(3, Fraction(1)), Unary.fitted(2, Fraction(2)))

@@ -15,7 +15,7 @@ from obverse.core.types import Value
 from obverse.plan.dialects import DIALECTS
 from obverse.plan.functions import BY_NAME, FUNCTIONS
 from obverse.plan.functions.base import Function
-from obverse.testing.check_function import Run, check_function
+from obverse.testing.conformance.function import Run, check_function
 from tests.servers import compiled, postgres_address, spark_session
 
 

@@ -11,7 +11,7 @@ from obverse.core.loss import ApproxLoss
 from obverse.mechanisms import MECHANISMS, DiscreteGaussian, KeyThreshold, Mechanism
 from obverse.mechanisms.base import Example
 from obverse.mechanisms.ladder import Ladder
-from obverse.testing.check_mechanism import check_mechanism, seen_by_evidence
+from obverse.testing.conformance.mechanism import check_mechanism, seen_by_evidence
 
 # Where a million outputs do not show that a tenth of the noise is missing: how much noise is left when they do, and on which
 # inputs. The exact law (by_law) and the fit (by_fit) see the tenth in both.

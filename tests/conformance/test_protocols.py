@@ -8,11 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from obverse.core.errors import Refused
-from obverse.local.coins import Coins
-from obverse.local.hashing import item_key
-from obverse.local.odds import ONE
-from obverse.local.protocols import (
+from obverse.collect.protocols import (
     PROTOCOLS,
     AllOfSeveral,
     CountMean,
@@ -38,9 +34,13 @@ from obverse.local.protocols import (
     Unary,
     WordProtocol,
 )
-from obverse.local.protocols.base import MeanProtocol
-from obverse.local.protocols.words import beginnings
-from obverse.testing.check_protocol import (
+from obverse.collect.protocols.base import MeanProtocol
+from obverse.collect.protocols.words import beginnings
+from obverse.collect.randomness.coins import Coins
+from obverse.collect.randomness.hashing import item_key
+from obverse.collect.randomness.odds import ONE
+from obverse.core.errors import Refused
+from obverse.testing.conformance.protocol import (
     check_estimates,
     check_law,
     check_means,

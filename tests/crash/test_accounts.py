@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from obverse.session.accounts import issue_in, rotate_in
+from obverse.curator.accounts import issue_in, rotate_in
 
 AT = [f"account: {step}" for step in ("begin", "decided", "written", "committed", "anchored")]
 

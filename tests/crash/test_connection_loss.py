@@ -10,8 +10,9 @@ import pytest
 
 from obverse.core.errors import BudgetExceeded, LedgerError
 from obverse.core.ledger import Receipt, Stored
-from obverse.ledger import postgres, postgres_server
-from obverse.session.accounts import issue_in, rotate_in
+from obverse.curator.accounts import issue_in, rotate_in
+from obverse.ledger.postgres import ledger as postgres
+from obverse.ledger.postgres import postgres_server
 from tests.crash.wire import Wire
 from tests.servers import needed
 

@@ -5,10 +5,10 @@ import signal
 import pytest
 
 from obverse.core.errors import Refused
+from obverse.curator.rights import rights
+from obverse.curator.rights.rights_list import acts_told
 from obverse.ledger.rights import put
-from obverse.session import rights
-from obverse.session.rights_list import acts_told
-from obverse.session.standing import content_of, overlay_now
+from obverse.session.overlay import content_of, overlay_now
 
 TOML = """
 [project]

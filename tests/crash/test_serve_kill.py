@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from obverse.core.errors import ObverseError
+from obverse.curator.curator import opened_ledger, verify_ledger
 from obverse.server.desk import Caller, Desk, Wanted
 from obverse.server.host import Host
-from obverse.session.curator import opened_ledger, verify_ledger
 from obverse.session.planning import Wish
 from tests import served
 

@@ -16,8 +16,8 @@ from obverse.catalog.model import Catalog, Source
 from obverse.core.engine import Engine
 from obverse.engines.duckdb import DuckDBEngine
 from obverse.plan.dialects.spark_texts import quoted as spark_text
-from obverse.plan.emit import emit
-from obverse.plan.question import Question
+from obverse.plan.emit.emit import emit
+from obverse.plan.query import Question
 from obverse.session.planning import annotated, read
 from tests.servers import postgres_address, spark_session
 from tests.soundness.conftest import HASH_KEY, NOW

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from obverse.session.checking import check
+from obverse.curator.checking import check
 from tests import distribution
 from tests.engines.sites import Held, PostgresSite, SparkTableSite
 from tests.engines.test_edges import CITEXT, DOMAINS, FOLDED, LOCALES

@@ -17,10 +17,10 @@ from obverse.engines import duckdb, postgres_rows
 from obverse.plan.allocate import CostedPlan, allocate
 from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.dialects import DIALECTS
-from obverse.plan.parts import Parts
-from obverse.plan.randomize import Released, randomize, randomize_keys
-from obverse.plan.rows import Rows
-from obverse.plan.sources import Sources
+from obverse.plan.emit.parts import Parts
+from obverse.plan.emit.rows import Rows
+from obverse.plan.emit.sources import Sources
+from obverse.plan.release.randomize import Released, randomize, randomize_keys
 from obverse.testing.identity import Identity
 from obverse.testing.neighbours import family
 from obverse.testing.seeded import SeededRng

@@ -15,9 +15,9 @@ from obverse.catalog.complete import complete
 from obverse.catalog.load import loads
 from obverse.core.secret import Exact
 from obverse.plan.allocate import allocate
-from obverse.plan.emit import emit
-from obverse.plan.question import Question
-from obverse.plan.randomize import randomize_keys
+from obverse.plan.emit.emit import emit
+from obverse.plan.query import Question
+from obverse.plan.release.randomize import randomize_keys
 from obverse.session.planning import annotated, read
 from obverse.testing.seeded import SeededRng
 from tests.servers import spark_session

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from obverse.core.units import Neighbours
-from obverse.plan.emit import emit
+from obverse.plan.emit.emit import emit
 from obverse.plan.limit import limit
-from obverse.plan.weigh import roomy
-from obverse.release.methods.base import Method, Terms
-from obverse.release.methods.hierarchy import Hierarchy
-from obverse.release.methods.tables import Tables
-from obverse.session.publish_hierarchy import spine_of
-from obverse.session.publish_tables import Wanted, asked, with_values
+from obverse.plan.strategy.pricing import roomy
+from obverse.publish.base import Method, Terms
+from obverse.publish.hierarchy.method import Hierarchy
+from obverse.publish.hierarchy.request import spine_of
+from obverse.publish.tables.method import Tables
+from obverse.publish.tables.publish_tables import Wanted, asked, with_values
 from tests.engines.sites import SITES, Held, Site
 from tests.soundness.conftest import HASH_KEY
 

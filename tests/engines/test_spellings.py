@@ -10,8 +10,8 @@ import pytest
 
 from obverse.catalog.model import Column
 from obverse.core.types import Type
-from obverse.plan import print as printing
 from obverse.plan.dialects import DIALECTS
+from obverse.plan.emit import expressions as printing
 from tests.servers import postgres_address, spark_session
 
 KINDS = (Type.INTEGER, Type.DOUBLE, Type.BOOLEAN, Type.DATE, Type.TIMESTAMP)

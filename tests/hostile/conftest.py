@@ -14,7 +14,7 @@ import pytest
 import obverse
 from obverse import Session
 from obverse.core.errors import ObverseError
-from obverse.sample.hospital import SampleTable, hospital
+from obverse.demo.hospital import SampleTable, hospital
 from obverse.testing import synthetic
 from obverse.testing.spies import Log, diff, spy_on, state
 

@@ -13,9 +13,9 @@ import pytest
 from obverse.attack.attacks import Bypass
 from obverse.attack.finding import Finding
 from obverse.attack.targets import Interface
-from obverse.session import accounts
-from obverse.session.endpoints import postgres_interface
-from obverse.session.http_endpoint import HttpEndpoint
+from obverse.curator import accounts
+from obverse.review.endpoints import postgres_interface
+from obverse.review.http_endpoint import HttpEndpoint
 from tests import wired
 from tests.http_services import listening, write_project
 from tests.servers import needed
@@ -30,7 +30,7 @@ from pathlib import Path
 from obverse.attack.targets import Put
 from obverse.engines.endpoint import PostgresEndpoint
 from obverse.server import desk
-from obverse.session.endpoints import postgres_interface
+from obverse.review.endpoints import postgres_interface
 from tests import wired
 ticks, asked, leave = iter((5.0, 0.1)), threading.Event(), PostgresEndpoint._leave
 def tick(predicted):

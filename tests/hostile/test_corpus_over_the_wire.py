@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from obverse.server.pgwire.sqlstates import INTERNAL
+from obverse.server.postgres.errors import INTERNAL
 from obverse.testing import synthetic
 from tests.hostile.conftest import CATALOG, hospital_with
 from tests.hostile.test_corpus import LINES, question

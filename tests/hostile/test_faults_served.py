@@ -11,9 +11,9 @@ import duckdb
 import pytest
 
 from obverse.core.errors import ObverseError
+from obverse.curator import accounts
 from obverse.server.desk import Desk, Wanted
 from obverse.server.host import Host
-from obverse.session import accounts
 from tests.connect_server import connect_address
 from tests.engines.probes import EVE, PROBES, table
 from tests.engines.sites import rows_of

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from obverse.server import login
-from obverse.server.shield import BODY_MAX
-from obverse.session import accounts
+from obverse.curator import accounts
+from obverse.server.http import login
+from obverse.server.http.middleware import BODY_MAX
 from tests.http_services import COUNT, Running, listening, running, write_project
 
 HERE = Path(__file__).parent

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from obverse.core.errors import LedgerError, ObverseError
-from obverse.server.cage.cage import Cage
+from obverse.curator import accounts
 from obverse.server.desk import Caller, Desk, Wanted
 from obverse.server.host import Host
-from obverse.session import accounts
+from obverse.server.sandbox.cage import Cage
 from obverse.session.planning import Wish
 from tests import served
 
@@ -49,7 +49,7 @@ HELD = {
     "sql_timing-010": "tests/hostile/test_timing.py::test_times_of_replies_do_not_tell_the_heaviest_unit",
     "sql_timing-011": "tests/hostile/test_timing.py::test_times_of_replies_do_not_tell_the_noise",
     "sql_timing-012": "tests/hostile/test_invariants.py::test_when_a_question_is_cancelled_decides_its_charge_and_not_the_data",
-    "sql_timing-013": "tests/unit/server/test_desk.py::"
+    "sql_timing-013": "tests/unit/server/test_queries.py::"
     "test_every_failure_after_the_debit_is_one_text_at_a_tick_and_stays_charged",
 }
 

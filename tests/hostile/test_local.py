@@ -15,25 +15,25 @@ import numpy as np
 import pytest
 
 import obverse
-import obverse.local
+import obverse.collect
 from obverse.catalog.load import loads
+from obverse.collect.accept import Submitted
+from obverse.collect.choose import chosen
+from obverse.collect.client import check_source
+from obverse.collect.collecting import Collection
+from obverse.collect.device import Device
+from obverse.collect.estimate import estimate
+from obverse.collect.makers import OF_ITEMS, OF_NUMBERS, OF_TEXTS, made
+from obverse.collect.randomness.coins import Coins
+from obverse.collect.randomness.permanent import Memo
+from obverse.collect.spec import Spec
+from obverse.collect.surveys import REPORTS_AT_ONCE, collection_in, submitted
 from obverse.core.errors import CatalogError, Refused
 from obverse.core.rng import Rng
-from obverse.local.accept import Submitted
-from obverse.local.choose import chosen
-from obverse.local.client import check_source
-from obverse.local.coins import Coins
-from obverse.local.estimate import estimate
-from obverse.local.makers import OF_ITEMS, OF_NUMBERS, OF_TEXTS, made
-from obverse.local.memo import Memo
-from obverse.local.spec import Spec
-from obverse.session.collecting import Collection
-from obverse.session.device import Device
-from obverse.session.surveys import REPORTS_AT_ONCE, collection_in, submitted
-from tests.unit.local.surveys import LONG, numbers_spec, spec_for, survey_text
+from tests.unit.collect.surveys import LONG, numbers_spec, spec_for, survey_text
 
 HERE = Path(__file__).parent
-LOCAL = Path(obverse.local.__file__).parent
+LOCAL = Path(obverse.collect.__file__).parent
 ITEMS = [f"{i}" for i in range(64)]
 
 

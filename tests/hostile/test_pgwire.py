@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from obverse.server.pgwire import server
-from obverse.server.pgwire.guard import Caps
+from obverse.server.postgres import server
+from obverse.server.postgres.guard import Caps
 from tests.hostile.conftest import HERE
-from tests.unit.server.shadow.tool_queries import TOOLS
+from tests.unit.server.pg_catalog.tool_queries import TOOLS
 from tests.wired import (
     COUNT,
     SYNC,
@@ -276,7 +276,7 @@ def test_the_tag_tells_what_was_released(ana: Raw) -> None:
 
 
 def test_frames_of_chance_end_nothing_and_cost_nothing(wired: Wired) -> None:
-    """pgwire-036: here with few and without replies; unit/server/pgwire/test_fuzz.py has the rest."""
+    """pgwire-036: here with few and without replies; unit/server/postgres/test_fuzz.py has the rest."""
     before = wired.spent()
     for number in range(64):
         with wired.login() as client:

@@ -11,8 +11,8 @@ import pytest
 
 import obverse
 from obverse.core.errors import CatalogError, LedgerError, ObverseError, Refused
-from obverse.session.checking import check
-from obverse.session.demo import write_demo
+from obverse.curator.checking import check
+from obverse.demo.project import write_demo
 
 ROWS = """
 [project]

@@ -14,9 +14,9 @@ import pytest
 
 from obverse.catalog.load import load
 from obverse.core.errors import CatalogError
-from obverse.server.cage import landlock
-from obverse.server.cage.cage import Cage
-from obverse.session import accounts
+from obverse.curator import accounts
+from obverse.server.sandbox import landlock
+from obverse.server.sandbox.cage import Cage
 from tests import served
 from tests.attacked import MODES
 
@@ -104,7 +104,7 @@ from pathlib import Path
 from obverse.catalog.load import load
 from obverse.core.errors import CatalogError
 from obverse.core.errors import ObverseError
-from obverse.server.cage.cage import Cage
+from obverse.server.sandbox.cage import Cage
 try:
     Cage(load(Path({str(served_folder)!r})))
 except ObverseError as error:
@@ -141,7 +141,8 @@ def test_paths_that_are_given_up_stay_out_of_reach(network: bool, tmp_path: Path
     program = f"""
 import os, socket
 from pathlib import Path
-from obverse.server.cage import landlock, locks
+from obverse.server.sandbox import landlock
+from obverse.server.sandbox import locks
 locks.paths((*landlock.libraries(), Path({str(tmp_path / "certificate")!r})), network={network})
 def attempt(act):
     try:

@@ -13,9 +13,9 @@ import pytest
 
 import obverse
 from obverse.core.errors import CatalogError, Refused
+from obverse.curator.limits import learn
 from obverse.plan.intervals import laplace_half_width
-from obverse.session import learning
-from obverse.session.limits import learn
+from obverse.session import learned_limits as learning
 from obverse.session.session import Session
 from obverse.testing import noiseless
 from tests.hostile.made import made
@@ -151,7 +151,7 @@ def test_confidences_at_both_ends_are_answered(people: Session, confidence: floa
 def test_choices_among_many_values_in_many_discovered_groups_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = "SELECT i AS id, 'c' || (i % 20) AS city, i % 50 AS x FROM range(20000) AS r(i)"
     columns = "city = { type = 'text' }\nx = { type = 'integer', bounds = [0, 99] }"
-    monkeypatch.setattr("obverse.plan.places.SCORES_MAX", 250)  # two cells at a time
+    monkeypatch.setattr("obverse.plan.release.places.SCORES_MAX", 250)  # two cells at a time
     session = obverse.open(project(tmp_path / "p", rows, columns))
     assert len(session.ask("SELECT city, MODE(x) FROM t GROUP BY city", epsilon=20)) == 20
 

@@ -14,8 +14,8 @@ import pytest
 
 import obverse
 from obverse.core.errors import BudgetExceeded, Failed, Refused
-from obverse.plan.finish import finish
-from obverse.plan.randomize import Released
+from obverse.plan.release.finish import finish
+from obverse.plan.release.randomize import Released
 from obverse.session.planning import Wish, plan, read
 from obverse.testing import synthetic
 from obverse.testing.spies import spy_on, state

@@ -15,9 +15,9 @@ import duckdb
 import numpy as np
 import pytest
 
+from obverse.curator import accounts
 from obverse.server.desk import Desk, Wanted
 from obverse.server.host import Host
-from obverse.session import accounts
 from obverse.session.planning import Wish
 from tests import served
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from obverse.anonymize.files import Checked, Files, anonymize, check
 from obverse.anonymize.wish import Wish
-from obverse.session.anonymizing import Checked, Files, anonymize, check
 
 LINKAGE = Path(__file__).parents[3] / "shared" / "data" / "linkage_medical.csv"
 PATIENTS = """race,born,sex,marital,issue

@@ -16,7 +16,7 @@ from obverse.attack.examples import clues_about, film_ratings, people_list, pick
 from obverse.attack.exhaustive import bits_of, consistent
 from obverse.attack.targets import Counting, Person
 from obverse.engines.exact_tables import ExactTable, read_table
-from obverse.session.attacking import asked_of
+from obverse.review.attacking import asked_of
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 Open = Callable[[str, dict[str, dict[str, list[Any]]]], obverse.Session]

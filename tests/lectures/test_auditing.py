@@ -9,7 +9,7 @@ import pytest
 
 from obverse.attack.auditing import Sum, audit_booleans, audit_reals
 from obverse.attack.auditing.online import LinearAuditor, NaiveAuditor, consistent
-from obverse.session.audit import questions_of
+from obverse.review.audit import questions_of
 
 AGES = {"Ann": 29, "Bob": 34, "Cid": 36, "Dee": 41, "Eve": 41, "Fay": 58}
 

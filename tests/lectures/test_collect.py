@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from obverse.catalog.load import loads
-from obverse.local.choose import chosen
-from obverse.local.coins import Coins
-from obverse.local.estimate import estimate
-from obverse.local.foresee import foresee, people_needed
-from obverse.local.protocols import CountMean, Direct, Rappor
-from obverse.local.spec import Spec
-from obverse.local.tally import Tally, tallied
-from obverse.session.collecting import Collection
+from obverse.collect.choose import chosen
+from obverse.collect.collecting import Collection
+from obverse.collect.estimate import estimate
+from obverse.collect.foresee import foresee, people_needed
+from obverse.collect.protocols import CountMean, Direct, Rappor
+from obverse.collect.randomness.coins import Coins
+from obverse.collect.spec import Spec
+from obverse.collect.tally import Tally, tallied
 from obverse.testing.seeded import SeededRng
 
 EMOJI = Path(__file__).parents[3] / "shared" / "data" / "emoji_sentiment_occurrences.csv"
@@ -58,7 +58,7 @@ def test_the_class_survey_runs_from_coins_to_an_interval_that_holds_the_truth(tm
     """Responsible data science, the class survey: tokens, reports, collector; six deviations miss with a chance below 1e-8."""
     collection = Collection(tmp_path, survey())
     spec, coins = collection.spec, Coins(os.urandom)
-    from obverse.local.accept import Submitted
+    from obverse.collect.accept import Submitted
 
     came = []
     for student, token in enumerate(collection.tokens(1000)):
@@ -98,7 +98,7 @@ def test_apples_emoji_are_found_by_the_count_mean_sketch() -> None:
         people = {chr(int(row["codepoint"], 16)): int(row["occurrences"]) for row in rows}
     else:
         people = {chr(0x1F600 + rank): 15_000 // (1 + rank) for rank in range(200)}
-    from obverse.local.hashing import item_key
+    from obverse.collect.randomness.hashing import item_key
 
     protocol = CountMean.published()
     assert (protocol.columns, protocol.rows) == (1024, 65_536)
@@ -117,7 +117,7 @@ def test_apples_emoji_are_found_by_the_count_mean_sketch() -> None:
 
 def test_a_daily_budget_of_16_that_renews_itself_is_480_in_a_month() -> None:
     """Responsible data science: 16 a day, renewed daily, as found in macOS; a lifetime cap stops it, and cards print both."""
-    from obverse.local.card import card_json
+    from obverse.collect.card import card_json
 
     text = CLASS.replace('protocol = "two_coins"\nepsilon = 1.0987', 'protocol = "direct"\nepsilon = 2')
     renewed = survey(text + "per_day = 8\nreports = 240\n")

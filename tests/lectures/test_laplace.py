@@ -15,7 +15,7 @@ import obverse
 from obverse.core.loss import PureLoss
 from obverse.mechanisms import DiscreteLaplace
 from obverse.mechanisms.enclosures import Enclosure, exp_plus
-from obverse.plan.question import Question
+from obverse.plan.query import Question
 from obverse.session.planning import Wish, plan, read
 from obverse.testing.claims import SLACK, claim_holds
 

@@ -16,14 +16,14 @@ from obverse.core.rng import Rng
 from obverse.core.types import Type
 from obverse.core.units import Neighbours
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
-from obverse.plan.weigh import noise_of
-from obverse.release.metadata import cells_of
-from obverse.release.methods import Hierarchy
-from obverse.release.methods.base import Entries, Measured, Terms
-from obverse.release.workload import Attribute, Workload
-from obverse.session.publish_folder import publish
-from obverse.session.publish_hierarchy import spine_of
-from obverse.session.publish_tables import Wanted, table_release
+from obverse.plan.strategy.pricing import noise_of
+from obverse.publish.base import Entries, Measured, Terms
+from obverse.publish.folder.metadata import cells_of
+from obverse.publish.folder.write import publish
+from obverse.publish.hierarchy.request import spine_of
+from obverse.publish.registry import Hierarchy
+from obverse.publish.tables.publish_tables import Wanted, table_release
+from obverse.publish.workload import Attribute, Workload
 
 TRACTS = Path(__file__).parents[3] / "shared" / "data" / "nc_tracts_2020_rc_eth.csv"
 RACES = ("rc_white", "rc_black", "rc_am_indian", "rc_asian", "rc_pac_isl", "rc_other", "rc_multi")

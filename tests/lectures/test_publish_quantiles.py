@@ -6,8 +6,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import obverse
-from obverse.session.publish_folder import publish
-from obverse.session.publish_quantiles import Distribution, quantile_release
+from obverse.publish.folder.write import publish
+from obverse.publish.quantiles.request import Distribution, quantile_release
 from obverse.testing import synthetic
 
 TOML = """\

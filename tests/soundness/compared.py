@@ -16,10 +16,10 @@ from typing import Any
 
 from obverse.core.types import Type
 from obverse.plan.expressions import Expr, Ref, refs
-from obverse.plan.measure import bounded, product_term, square_term, sum_term, tree_term
+from obverse.plan.measures import bounded, product_term, square_term, sum_term, tree_term
 from obverse.plan.nodes import Fold, Reduce, Relation
-from obverse.plan.question import AggregateCall, Question
-from obverse.plan.rules.reduce import fold_range
+from obverse.plan.query import AggregateCall, Question
+from obverse.plan.stability.reduce import fold_range
 
 Row = tuple[Any, ...]
 COUNTS = ("count", "count_distinct", "count_units", "regr_count")

@@ -15,10 +15,10 @@ from obverse.catalog.complete import complete
 from obverse.catalog.load import loads
 from obverse.catalog.model import Catalog
 from obverse.plan.annotate import AnnotatedPlan
-from obverse.plan.emit import emit
-from obverse.plan.question import Question
+from obverse.plan.emit.emit import emit
+from obverse.plan.query import Question
 from obverse.session.planning import annotated, read
-from obverse.testing.check_aggregate import Claimed, furthest
+from obverse.testing.conformance.aggregate import Claimed, furthest
 from obverse.testing.neighbours import Family, Tables, family
 from tests.soundness.stacked import Exact, exact, moved, own_votes
 from tests.stands import STANDS, SparkStand, Stand

@@ -13,8 +13,8 @@ from typing import Any
 
 from obverse.core.units import Neighbours
 from obverse.plan.annotate import AnnotatedPlan
-from obverse.plan.measure import Measure
-from obverse.testing.check_aggregate import Claimed
+from obverse.plan.measures import Measure
+from obverse.testing.conformance.aggregate import Claimed
 
 Found = tuple[str, ...]  # values of the discovered keys, told apart as far as an answer shows them
 Entry = tuple[Found, int, int, int]  # keys, public cell, level, node

@@ -15,7 +15,7 @@ from obverse.catalog.complete import complete
 from obverse.catalog.load import loads
 from obverse.core.errors import Refused
 from obverse.core.types import INT64_MAX, INT64_MIN
-from obverse.plan.emit import emit
+from obverse.plan.emit.emit import emit
 from obverse.session.planning import annotated, read
 from tests.soundness.stacked import exact, moved
 from tests.stands import MemoryEngine

@@ -12,8 +12,8 @@ import pytest
 from obverse.catalog.complete import complete
 from obverse.catalog.load import loads
 from obverse.core.types import Value
-from obverse.plan.emit import emit
-from obverse.plan.overlay import Correction, Overlay
+from obverse.plan.emit.emit import emit
+from obverse.plan.emit.overlay import Correction, Overlay
 from obverse.session.public_facts import with_public_facts
 from obverse.testing.neighbours import Family, Row, Tables
 from tests.soundness.conftest import HASH_KEY, World

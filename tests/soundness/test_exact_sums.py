@@ -12,8 +12,8 @@ import pytest
 from obverse.catalog.complete import complete
 from obverse.catalog.load import loads
 from obverse.catalog.model import Catalog
-from obverse.plan.emit import emit
-from obverse.plan.question import Question
+from obverse.plan.emit.emit import emit
+from obverse.plan.query import Question
 from obverse.session.planning import annotated, read
 
 ROWS = 400_000

@@ -10,12 +10,12 @@ import pytest
 
 from obverse.core.bounds import Categories
 from obverse.core.types import Value
-from obverse.plan import print as printing
 from obverse.plan.dialects import DIALECTS
+from obverse.plan.emit import expressions as printing
 from obverse.plan.expressions import Call, ColumnFacts
-from obverse.plan.rules.scan import column_facts
-from obverse.plan.rules.stack import modelled
-from obverse.testing.check_function import check_value, random_expression
+from obverse.plan.stability.joint import modelled
+from obverse.plan.stability.scan import column_facts
+from obverse.testing.conformance.function import check_value, random_expression
 
 D = DIALECTS["duckdb"]
 

@@ -10,11 +10,11 @@ import pytest
 from obverse.core.bounds import Categories, Interval
 from obverse.core.types import Type, Value
 from obverse.plan.dialects import DIALECTS
+from obverse.plan.emit.sources import Sources
 from obverse.plan.expressions import ColumnFacts, as_number
 from obverse.plan.nodes import Relation, every
-from obverse.plan.question import Question
-from obverse.plan.relations import facts_of
-from obverse.plan.sources import Sources
+from obverse.plan.query import Question
+from obverse.plan.stability.derive import facts_of
 from obverse.session.planning import read
 from obverse.testing.neighbours import family
 from tests.soundness.conftest import HASH_KEY, NOW

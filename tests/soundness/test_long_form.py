@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from obverse.testing.check_aggregate import Claimed
+from obverse.testing.conformance.aggregate import Claimed
 from obverse.testing.neighbours import Family, Row, family
 from tests.soundness.shapes import FROMS, PLACES, ROWS, Related
 

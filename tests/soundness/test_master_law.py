@@ -13,10 +13,10 @@ import pytest
 from obverse.catalog.model import Limits
 from obverse.core.errors import InvariantBroken
 from obverse.core.sensitivity import Sensitivity
-from obverse.plan.emit import emit
-from obverse.plan.question import Question
+from obverse.plan.emit.emit import emit
+from obverse.plan.query import Question
 from obverse.session.planning import annotated, read
-from obverse.testing.check_aggregate import Claimed
+from obverse.testing.conformance.aggregate import Claimed
 from tests.soundness.stacked import moved
 from tests.stands import STANDS
 

@@ -10,8 +10,8 @@ import pytest
 from obverse.catalog.columns import fitted
 from obverse.core.types import Type
 from obverse.plan.dialects import DIALECTS
-from obverse.plan.emit import emit
-from obverse.plan.overlay import NOTHING, Correction, Overlay
+from obverse.plan.emit.emit import emit
+from obverse.plan.emit.overlay import NOTHING, Correction, Overlay
 from obverse.testing.neighbours import Family
 from tests.soundness.conftest import HASH_KEY, World
 from tests.soundness.test_master_law import SOME, assert_law, texts

@@ -11,15 +11,15 @@ import pytest
 from obverse.core.errors import Refused
 from obverse.core.types import Type
 from obverse.plan.annotate import AnnotatedPlan
-from obverse.plan.emit import emit
+from obverse.plan.emit.emit import emit
 from obverse.plan.expressions import ColumnFacts, Expr, Literal, canonical, domain, null_of, refs
 from obverse.plan.functions import call
 from obverse.plan.nodes import Filter, Key, Relation, Scan
-from obverse.plan.question import AggregateCall, Output, Question
-from obverse.plan.rules.filter import keep
-from obverse.plan.rules.scan import scan
+from obverse.plan.query import AggregateCall, Output, Question
+from obverse.plan.stability.filter import keep
+from obverse.plan.stability.scan import scan
 from obverse.session.planning import annotated
-from obverse.testing.check_function import random_expression
+from obverse.testing.conformance.function import random_expression
 from tests.soundness.stacked import moved
 
 AGGREGATES = ("count", "count", "sum", "sum", "avg", "var_pop", "count_distinct", "median", "max", "mode")

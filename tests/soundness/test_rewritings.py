@@ -8,7 +8,7 @@ import pytest
 
 import obverse
 from obverse.core.errors import Refused
-from obverse.session.demo import write_demo
+from obverse.demo.project import write_demo
 from obverse.session.session import Session
 from obverse.sql.support import REFUSALS
 

@@ -16,9 +16,9 @@ import pytest
 import sqlglot
 from sqlglot import expressions as exp
 
+from obverse.demo.project import write_demo
 from obverse.plan.expressions import Ref
-from obverse.plan.question import Question
-from obverse.session.demo import write_demo
+from obverse.plan.query import Question
 from obverse.session.planning import annotated, read
 from obverse.session.session import Session
 from obverse.sql.parameters import bind

@@ -12,8 +12,8 @@ from obverse.catalog.model import Column
 from obverse.core.bounds import UNBOUNDED, Bounds, Categories, interval
 from obverse.core.types import Type
 from obverse.engines.postgres import NAMED
-from obverse.plan import print as printing
 from obverse.plan.dialects import DIALECTS
+from obverse.plan.emit import expressions as printing
 from obverse.testing.neighbours import WRITTEN
 from tests.servers import postgres_address
 from tests.stands import STANDS

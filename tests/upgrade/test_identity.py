@@ -19,7 +19,7 @@ from obverse.session.planning import Wish
 from tests.upgrade.worlds import ASKED, WORLDS, people
 
 CORPUS = Path(__file__).parents[1] / "hostile" / "corpus.toml"
-PACKAGES = ("accounting", "catalog", "core", "mechanisms", "plan")
+PACKAGES = ("accounting", "answers", "catalog", "core", "mechanisms", "plan")
 
 
 def test_the_identity_of_a_catalog_is_pinned() -> None:

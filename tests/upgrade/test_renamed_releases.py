@@ -18,7 +18,7 @@ def test_a_debit_of_each_kind_is_recognised_under_other_names_of_classes(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unpacked("v0.1", name, tmp_path, monkeypatch)
-    monkeypatch.setattr(test_identity, "PACKAGES", (*test_identity.PACKAGES, "release", "session"))
+    monkeypatch.setattr(test_identity, "PACKAGES", (*test_identity.PACKAGES, "publish", "session"))
     spent, identities = run("budget"), requested(monkeypatch)
     with renamed():
         for n, args in enumerate(WORLDS[name].commands):

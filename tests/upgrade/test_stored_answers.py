@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import obverse
 from obverse.cli.main import cli
 from obverse.ledger import acts
-from obverse.release.check import check
+from obverse.publish.folder.check import check
 from obverse.session import marks
 from obverse.session.marks import real_path
 from tests.servers import postgres_address

@@ -319,7 +319,7 @@ def dumped(address: str) -> dict[str, Any]:
     """The schema of a ledger in PostgreSQL as it was made, and every row."""
     import psycopg
 
-    from obverse.ledger.postgres_schema import MIGRATIONS
+    from obverse.ledger.postgres.postgres_schema import MIGRATIONS
 
     with psycopg.connect(address) as connection:
         rows = {table: "".join(copied(connection, table)) for table in TABLES}

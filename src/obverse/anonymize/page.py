@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from obverse.anonymize.weaknesses import UNTRIED
-from obverse.plan.chart import BAR, WHISKER
+from obverse.answers.chart import BAR, WHISKER
 
 STYLE = f"""
 body {{ font: 15px/1.45 system-ui, sans-serif; max-width: 860px; margin: 2em auto; padding: 0 1em; color: #222; }}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from obverse.attack.ratings import Clues, Ratings, by_item
+from obverse.attack.tables.ratings import Clues, Ratings, by_item
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from obverse.attack import binomial
+from obverse.attack.lower_bound import binomial
 from obverse.core.errors import Refused, invariant
 
 ALPHA = 0.05

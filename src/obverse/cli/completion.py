@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from obverse.cli.failures import Verb
+from obverse.cli.errors import Verb
 from obverse.cli.options import print_json, with_json
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import click
 
 from obverse._version import __version__
-from obverse.cli.failures import INTERRUPTED
+from obverse.cli.errors import INTERRUPTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,38 +24,50 @@ class VerbLine:
 
 SECTIONS: dict[str, tuple[VerbLine, ...]] = {
     "For analysts": (
-        VerbLine("ask", "obverse.cli.ask:ask", "Ask SQL; get a private answer with its noise interval and price."),
-        VerbLine("explain", "obverse.cli.explain:explain", "See noise, error and price of a question; costs nothing."),
-        VerbLine("rehearse", "obverse.cli.rehearse:rehearse", "Try a question on made-up rows; costs nothing."),
-        VerbLine("tables", "obverse.cli.tables:tables", "Show what may be asked about."),
-        VerbLine("budget", "obverse.cli.budget:budget", "Show what is left; `budget grant` raises the cap."),
-        VerbLine("sql", "obverse.cli.sql:sql", "List the SQL that is answered, and what is refused."),
+        VerbLine("ask", "obverse.cli.commands.ask:ask", "Ask SQL; get a private answer with its noise interval and price."),
+        VerbLine("explain", "obverse.cli.commands.explain:explain", "See noise, error and price of a question; costs nothing."),
+        VerbLine("rehearse", "obverse.cli.commands.rehearse:rehearse", "Try a question on made-up rows; costs nothing."),
+        VerbLine("tables", "obverse.cli.commands.tables:tables", "Show what may be asked about."),
+        VerbLine("budget", "obverse.cli.commands.budget:budget", "Show what is left; `budget grant` raises the cap."),
+        VerbLine("sql", "obverse.cli.commands.sql:sql", "List the SQL that is answered, and what is refused."),
     ),
     "For surveys": (
-        VerbLine("collect", "obverse.cli.collect:collect", "Collect answers that are randomized before they are sent."),
+        VerbLine(
+            "collect",
+            "obverse.cli.commands.collect.collect:collect",
+            "Collect answers that are randomized before they are sent.",
+        ),
     ),
     "For reviewers": (
-        VerbLine("attack", "obverse.cli.attack:attack", "Attack a release or an interface: what does it give away?"),
-        VerbLine("verify", "obverse.cli.verify:verify", "Try to refute a claim of privacy."),
+        VerbLine(
+            "attack", "obverse.cli.commands.attack.attack:attack", "Attack a release or an interface: what does it give away?"
+        ),
+        VerbLine("verify", "obverse.cli.commands.verify:verify", "Try to refute a claim of privacy."),
     ),
     "For the curator": (
-        VerbLine("publish", "obverse.cli.publish:publish", "Release tables once, in a folder that anyone may have."),
-        VerbLine("anonymize", "obverse.cli.anonymize:anonymize", "Make a table k-anonymous; show what still works against it."),
-        VerbLine("explore", "obverse.cli.explore:explore", "Compare settings before choosing them; costs nothing."),
-        VerbLine("demo", "obverse.cli.demo:demo", "Write a synthetic sample project to try things on."),
-        VerbLine("init", "obverse.cli.init:init", "Draft obverse.toml from column names and declared types."),
-        VerbLine("check", "obverse.cli.check:check", "Validate obverse.toml, its sources and its ledger."),
-        VerbLine("analyst", "obverse.cli.analyst:analyst", "Declare who may ask: `analyst add NAME`."),
-        VerbLine("account", "obverse.cli.account:account", "Hand out tokens for a service: `account add NAME`."),
-        VerbLine("limits", "obverse.cli.limits:limits", "Learn caps on one unit's rows: `limits learn TABLE`."),
-        VerbLine("data", "obverse.cli.data:data", "Publish a new version of the rows; retire partitions."),
-        VerbLine("rights", "obverse.cli.rights:rights", "Show, correct, leave out or erase one person."),
-        VerbLine("ledger", "obverse.cli.ledger:ledger", "Verify, export, back up, restore or move the ledger."),
-        VerbLine("schema", "obverse.cli.schema:schema", "Print the JSON Schema of obverse.toml for your editor."),
-        VerbLine("serve", "obverse.cli.serve:serve", "Serve untrusted analysts over HTTP and the PostgreSQL wire."),
+        VerbLine(
+            "publish", "obverse.cli.commands.publish.publish:publish", "Release tables once, in a folder that anyone may have."
+        ),
+        VerbLine(
+            "anonymize",
+            "obverse.cli.commands.anonymize:anonymize",
+            "Make a table k-anonymous; show what still works against it.",
+        ),
+        VerbLine("explore", "obverse.cli.commands.explore:explore", "Compare settings before choosing them; costs nothing."),
+        VerbLine("demo", "obverse.cli.commands.demo:demo", "Write a synthetic sample project to try things on."),
+        VerbLine("init", "obverse.cli.commands.init:init", "Draft obverse.toml from column names and declared types."),
+        VerbLine("check", "obverse.cli.commands.check:check", "Validate obverse.toml, its sources and its ledger."),
+        VerbLine("analyst", "obverse.cli.commands.analyst:analyst", "Declare who may ask: `analyst add NAME`."),
+        VerbLine("account", "obverse.cli.commands.account:account", "Hand out tokens for a service: `account add NAME`."),
+        VerbLine("limits", "obverse.cli.commands.limits:limits", "Learn caps on one unit's rows: `limits learn TABLE`."),
+        VerbLine("data", "obverse.cli.commands.data:data", "Publish a new version of the rows; retire partitions."),
+        VerbLine("rights", "obverse.cli.commands.rights:rights", "Show, correct, leave out or erase one person."),
+        VerbLine("ledger", "obverse.cli.commands.ledger:ledger", "Verify, export, back up, restore or move the ledger."),
+        VerbLine("schema", "obverse.cli.commands.schema:schema", "Print the JSON Schema of obverse.toml for your editor."),
+        VerbLine("serve", "obverse.cli.commands.serve:serve", "Serve untrusted analysts over HTTP and the PostgreSQL wire."),
     ),
     "For everybody": (
-        VerbLine("learn", "obverse.cli.learn:learn", "Short lessons on the real engine, each with an exercise."),
+        VerbLine("learn", "obverse.cli.commands.learn:learn", "Short lessons on the real engine, each with an exercise."),
     ),
     "Your shell": (
         VerbLine("completion", "obverse.cli.completion:completion", "Print a completion script: bash, zsh or fish."),

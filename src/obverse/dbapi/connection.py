@@ -7,10 +7,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from obverse.answers.answer import Answer
 from obverse.dbapi import errors
 from obverse.dbapi.cursor import Cursor
 from obverse.dbapi.errors import InterfaceError, translated
-from obverse.plan.answer import Answer
 from obverse.session.planning import Number
 from obverse.session.session import Session
 from obverse.session.session import open as open_project

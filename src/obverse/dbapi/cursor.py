@@ -13,8 +13,8 @@ from obverse.session.planning import Number
 from obverse.sql.parameters import Parameters, bind
 
 if TYPE_CHECKING:
+    from obverse.answers.answer import Answer
     from obverse.dbapi.connection import Connection
-    from obverse.plan.answer import Answer
 
 Row = tuple[Value, ...]
 Described = tuple[str, str, None, None, None, None, None]  # name and type code; the rest is not told

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from obverse.catalog.model import Source
 from obverse.catalog.shape import suggestion
 from obverse.core.errors import Refused
-from obverse.engines.csv_source import delimiter_of, private_csv, text
+from obverse.engines.csv import delimiter_of, private_csv, text
 
 if TYPE_CHECKING:
     import numpy as np

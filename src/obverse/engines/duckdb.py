@@ -12,9 +12,9 @@ from obverse.core.errors import CatalogError, invariant
 from obverse.core.relation import Relation, source_changed
 from obverse.core.secret import Exact
 from obverse.engines.batching import columns_of, in_time
-from obverse.engines.collated import of_duckdb
-from obverse.engines.csv_source import private_csv, public_csv, records, text
-from obverse.engines.duckdb_relation import alias_of, anew, described, quoted
+from obverse.engines.collations import of_duckdb
+from obverse.engines.csv import private_csv, public_csv, records, text
+from obverse.engines.duckdb_introspection import alias_of, anew, described, quoted
 from obverse.engines.failing import failure, public_failure
 from obverse.engines.same_files import marks_of, unchanged
 from obverse.engines.stopping import stoppable

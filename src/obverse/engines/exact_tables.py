@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from obverse.catalog.model import Source
 from obverse.core.errors import Refused
-from obverse.engines.csv_source import delimiter_of, private_csv, text
+from obverse.engines.csv import delimiter_of, private_csv, text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,10 +11,10 @@ from obverse.core.engine import Batches, Columns, EngineLimits, PublicRows, Sche
 from obverse.core.errors import CatalogError, invariant
 from obverse.core.relation import Relation, source_changed
 from obverse.core.secret import Exact
-from obverse.engines.collated import of_postgres
+from obverse.engines.collations import of_postgres
 from obverse.engines.failing import failure, public_failure
 from obverse.engines.postgres_address import address, refused, settled
-from obverse.engines.postgres_relation import LOCKABLE, counted_by, described, in_place, locked
+from obverse.engines.postgres_introspection import LOCKABLE, counted_by, described, in_place, locked
 from obverse.engines.postgres_rows import batches_of, columns_of
 from obverse.plan.dialects import DIALECTS
 

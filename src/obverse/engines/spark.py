@@ -13,14 +13,14 @@ from obverse.core.errors import CatalogError, InvariantBroken, invariant
 from obverse.core.relation import Relation, StoredColumn, source_changed
 from obverse.core.secret import Exact
 from obverse.engines.batching import in_time, midnight
-from obverse.engines.collated import of_spark
+from obverse.engines.collations import of_spark
 from obverse.engines.duckdb import PROBE_S, unreadable
 from obverse.engines.failing import failure, public_failure
 from obverse.engines.same_files import marks_of, unchanged
 from obverse.engines.spark_batches import arrow_batches, check_question
+from obverse.engines.spark_introspection import columns_of as described_columns
+from obverse.engines.spark_introspection import described, frame_kind
 from obverse.engines.spark_objects import arrow_table, is_spark_frame
-from obverse.engines.spark_relation import columns_of as described_columns
-from obverse.engines.spark_relation import described, frame_kind
 from obverse.engines.spark_session import session_for
 from obverse.engines.spark_work import marked, quiet, stop
 from obverse.engines.stopping import stoppable

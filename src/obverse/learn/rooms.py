@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from obverse.local.spec import Spec
+    from obverse.collect.spec import Spec
     from obverse.session.session import Session
 
 Columns = Mapping[str, Sequence[object]]
@@ -44,8 +44,8 @@ def write_csv(path: Path, columns: Columns) -> None:
 def survey(toml: str, name: str) -> Spec:
     """A declared survey, with the protocol that it names or that is chosen for it."""
     from obverse.catalog.load import loads
-    from obverse.local.choose import chosen
-    from obverse.local.spec import Spec
+    from obverse.collect.choose import chosen
+    from obverse.collect.spec import Spec
 
     declared = loads(toml, ".").surveys[name]
     return Spec(declared, chosen(declared).protocol)

@@ -14,8 +14,8 @@ from obverse.ledger.book import Book, counted, partitions_of
 from obverse.ledger.datasets import Dataset
 from obverse.ledger.home import Home
 from obverse.ledger.opened import Claimed, Opened, conflict
+from obverse.ledger.postgres.shared import found_or_made
 from obverse.ledger.register import enrol_book, open_dataset
-from obverse.ledger.shared import found_or_made
 from obverse.ledger.sqlite import SqliteLedger
 from obverse.ledger.stored import StoredLedger
 

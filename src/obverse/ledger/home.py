@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from obverse.core.database import BUSY_S, Database, Shape
 from obverse.core.errors import LedgerError
 from obverse.ledger.anchor import Anchored
 from obverse.ledger.fingerprints import Seal, seal_in, unknown_secret
 from obverse.ledger.registry import Registry
 from obverse.ledger.sources import Identified, Source, Stamp, digest_file, identify
-from obverse.ledger.storage import BUSY_S, Database, Shape
 
 SHAPE = Shape(
     application_id=0x4F425648,  # "OBVH"

@@ -2,7 +2,7 @@
 
 Claim:   if `compared` accepts every version of the data, then between two of them no unit's first partition changes, but for
          units that are left out; one that is left out no more has the first partition that it had, or no rows.
-Proof:   a published partition's sum is that of its units and rows (plan/partition_sums). The sums of everybody else are
+Proof:   a published partition's sum is that of its units and rows (plan/emit/partition_sums). The sums of everybody else are
          equal, once what units that were left out since brought is taken from the older one; so everybody else has the rows
          that they had. What each unit that is left out had is kept by its keyed hash. It is let in again only with exactly
          that; where it has no rows at all its hash is kept on, so that rows which come later are noticed.

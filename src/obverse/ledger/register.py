@@ -18,9 +18,9 @@ from obverse.ledger.datasets import IN_POSTGRES, Dataset, Datasets
 from obverse.ledger.home import Home, unknown_ledger
 from obverse.ledger.opened import Claimed, Opened, conflict, counted_elsewhere, only_a_part, other_units, same_terms
 from obverse.ledger.partitions import Held, keep, kept
+from obverse.ledger.postgres.shared import known_there, open_shared
 from obverse.ledger.registry import Registry
 from obverse.ledger.rights import Act, forget
-from obverse.ledger.shared import known_there, open_shared
 from obverse.ledger.sources import FileSource, Identified, ServerSource, Source, around, inode_now, rows_of
 from obverse.ledger.sqlite import SqliteLedger
 

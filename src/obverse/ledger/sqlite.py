@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from obverse.catalog.model import Budget
+from obverse.core.database import APPLICATION_ID, BUSY_S, Database, Shape
 from obverse.core.ledger import Terms
 from obverse.ledger.anchor import Anchor
 from obverse.ledger.base import now
 from obverse.ledger.chain import Draft, Record, damaged
 from obverse.ledger.rows import Rows
-from obverse.ledger.storage import APPLICATION_ID, BUSY_S, Database, Shape
 from obverse.ledger.stored import StoredLedger, onward
 
 T = TypeVar("T")

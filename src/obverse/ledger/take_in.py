@@ -13,7 +13,7 @@ from obverse.ledger.book import Book
 from obverse.ledger.datasets import IN_POSTGRES, Dataset, Datasets
 from obverse.ledger.home import Home
 from obverse.ledger.opened import Claimed, conflict, same_terms
-from obverse.ledger.postgres_server import server_of
+from obverse.ledger.postgres.postgres_server import server_of
 from obverse.ledger.sources import Identified
 from obverse.ledger.sqlite import SqliteLedger
 from obverse.ledger.stored import StoredLedger

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from obverse.core.canonical import canonical
+from obverse.core.database import BUSY_S, Database, translated, upgrade
 from obverse.core.errors import LedgerError, Refused
 from obverse.core.ledger import Entry, Head
 from obverse.ledger.anchor import NoAnchor
 from obverse.ledger.base import ChainLedger
 from obverse.ledger.chain import START, damaged
 from obverse.ledger.sqlite import SHAPE, SqliteLedger, SqliteRows
-from obverse.ledger.storage import BUSY_S, Database, translated, upgrade
 from obverse.ledger.stored import StoredLedger
 from obverse.ledger.verify import verify_store
 

@@ -18,10 +18,10 @@ from obverse.mechanisms.exponential import Exponential
 from obverse.mechanisms.key_threshold import DELTA_MIN, KeyThreshold
 from obverse.mechanisms.sparse_vector import SparseVector
 from obverse.plan.annotate import AnnotatedPlan
-from obverse.plan.course import Course
-from obverse.plan.measure import Measure
-from obverse.plan.rules.stack import independent
-from obverse.plan.strategy import Strategy
+from obverse.plan.measures import Measure
+from obverse.plan.stability.joint import independent
+from obverse.plan.strategy.adaptive import Course
+from obverse.plan.strategy.strategy import Strategy
 
 LEVEL = 0.95
 SCALE_MAX = Fraction(2) ** 46  # in released integers: what the samplers take without overflow

@@ -8,10 +8,10 @@ from fractions import Fraction
 from obverse.core.sensitivity import Sensitivity
 from obverse.plan.aggregates import GLOBAL
 from obverse.plan.limit import LimitedPlan
-from obverse.plan.measure import Measure, unit_range
+from obverse.plan.measures import Measure, unit_range
 from obverse.plan.nodes import Shape
-from obverse.plan.rules.aggregate import cells_of_one_row, one_cell, rows_apart, weighted_cells
-from obverse.plan.rules.stack import Joint, independent, one_row
+from obverse.plan.stability.aggregate import cells_of_one_row, one_cell, rows_apart, weighted_cells
+from obverse.plan.stability.joint import Joint, independent, one_row
 
 MANY_CELLS = 1 << 40  # where nobody knows how many there are
 

@@ -10,7 +10,7 @@ from obverse.mechanisms.base import Additive
 from obverse.plan.allocate import CostedPlan, Noise
 from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.expressions import canonical
-from obverse.plan.measure import Measure
+from obverse.plan.measures import Measure
 from obverse.plan.nodes import Shape
 from obverse.plan.shown_relation import relation_text
 

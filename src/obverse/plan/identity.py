@@ -20,10 +20,10 @@ from obverse.mechanisms.ladder import Ladder
 from obverse.mechanisms.sparse_vector import SparseVector
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.expressions import Call, Expr, Literal, Ref
-from obverse.plan.graph_plan import GraphPlan
 from obverse.plan.nodes import Filter, Fold, Join, Key, Listed, Map, Mark, Reduce, Relation, Scan, Trim, Union
-from obverse.plan.question import AggregateCall, Question
-from obverse.plan.strategy import Strategy
+from obverse.plan.query import AggregateCall, Question
+from obverse.plan.strategy.graph.pricing import GraphPlan
+from obverse.plan.strategy.strategy import Strategy
 
 
 def measurement(costed: CostedPlan) -> Json:

@@ -14,11 +14,11 @@ from obverse.plan.aggregates import BY_NAME
 from obverse.plan.aggregates.base import Setting
 from obverse.plan.expressions import Ref, key_named
 from obverse.plan.facts import Facts
-from obverse.plan.measure import Measure
+from obverse.plan.measures import Measure
 from obverse.plan.nodes import Aggregate, Limit, Project, Reduce, Relation, Shape, Trim, only_scan, scans
 from obverse.plan.partitions import read_of
-from obverse.plan.question import AggregateCall, Question
-from obverse.plan.relations import facts_of, unit_key
+from obverse.plan.query import AggregateCall, Question
+from obverse.plan.stability.derive import facts_of, unit_key
 
 
 @dataclass(frozen=True, slots=True)

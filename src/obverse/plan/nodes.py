@@ -10,7 +10,7 @@ from enum import Enum
 
 from obverse.core.types import Type, Value
 from obverse.plan.expressions import Expr
-from obverse.plan.measure import TERM_BITS, Measure
+from obverse.plan.measures import TERM_BITS, Measure
 
 
 class Shape(Enum):

@@ -23,8 +23,8 @@ from obverse.core.ledger import Partitions
 from obverse.core.types import Type, Value, date_of
 from obverse.plan.expressions import as_number
 from obverse.plan.nodes import Filter, Join, Mark, Reduce, Relation, Scan, every, sides
-from obverse.plan.question import UNITS, Question
-from obverse.plan.relations import facts_of
+from obverse.plan.query import UNITS, Question
+from obverse.plan.stability.derive import facts_of
 
 
 def touched(relation: Relation, catalog: Catalog) -> Partitions | None:

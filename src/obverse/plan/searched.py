@@ -16,7 +16,7 @@ from obverse.core.types import Type
 from obverse.plan.expressions import ColumnFacts, Expr, Ref, literal
 from obverse.plan.functions import call
 from obverse.plan.nodes import Key, Relation
-from obverse.plan.question import COUNT_MAX, AggregateCall, Output, Question
+from obverse.plan.query import COUNT_MAX, AggregateCall, Output, Question
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,10 +16,10 @@ from obverse.mechanisms.exponential import Exponential
 from obverse.mechanisms.sparse_vector import SparseVector
 from obverse.plan.allocate import SCALE_MAX, CostedPlan, Noise
 from obverse.plan.annotate import AnnotatedPlan
-from obverse.plan.course import Course, nothing, walk
-from obverse.plan.measure import SPARE_BITS, TERM_BITS, WEIGHT_BITS, Measure
+from obverse.plan.measures import SPARE_BITS, TERM_BITS, WEIGHT_BITS, Measure
 from obverse.plan.nodes import Shape
-from obverse.plan.weigh import entry_losses, ground_of, priced_at
+from obverse.plan.strategy.adaptive import Course, nothing, walk
+from obverse.plan.strategy.pricing import entry_losses, ground_of, priced_at
 
 
 def verify(costed: CostedPlan) -> None:

@@ -6,18 +6,18 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from obverse.answers.answer import Answer
 from obverse.core.errors import CatalogError, ObverseError, Refused
 from obverse.plan.allocate import CostedPlan
-from obverse.plan.answer import Answer
-from obverse.plan.finish import Finished
 from obverse.plan.nodes import Cells
-from obverse.plan.question import PublicQuestion
-from obverse.server.cage.cage import Cage
-from obverse.server.cage.children import Child, Killed
+from obverse.plan.query import PublicQuestion
+from obverse.plan.release.finish import Finished
+from obverse.server.errors import only_for_the_operator
 from obverse.server.host import Clerk, Host
-from obverse.server.refusals import only_for_the_operator
+from obverse.server.sandbox.cage import Cage
+from obverse.server.sandbox.children import Child, Killed
 from obverse.server.ticks import Departure
-from obverse.session.ask import Release
+from obverse.session.execution import Release
 from obverse.session.prepared import Prepared
 from obverse.session.session import Session
 

@@ -14,14 +14,14 @@ from typing import Any
 from starlette.types import ASGIApp
 
 from obverse.attack.attacks import Averaging, Bypass, Differencing, Reconstruction, Timing
+from obverse.attack.lower_bound.trial import trial
 from obverse.attack.targets import Counting, Interface, Person, Put
-from obverse.attack.trial import trial
 from obverse.core.errors import Refused
+from obverse.review.http_endpoint import CLAIMED, one_number
+from obverse.review.neighbouring import of_question
+from obverse.review.scratch import KEY, SECRET, TABLE
+from obverse.server.errors import only_for_the_operator
 from obverse.server.inside import posted
-from obverse.server.refusals import only_for_the_operator
-from obverse.session.http_endpoint import CLAIMED, one_number
-from obverse.session.neighbouring import of_question
-from obverse.session.scratch import KEY, SECRET, TABLE
 
 WAIT_S = 300.0
 AT_ONCE = 8

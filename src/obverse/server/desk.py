@@ -14,15 +14,15 @@ from functools import partial
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
+from obverse.answers.answer import Answer, ColumnInfo, is_one_answer
 from obverse.core.accounts import Account, Role
 from obverse.core.errors import ObverseError, Refused
 from obverse.core.loss import Composed
-from obverse.plan.answer import Answer, ColumnInfo, is_one_answer
 from obverse.server.answering import answered, check_size, freely_answered, session_of
-from obverse.server.buckets import Buckets
+from obverse.server.errors import NotAllowed, NotFound, NotSignedIn, Stopping, Suspended, TooMany
 from obverse.server.host import Clerk, Host
 from obverse.server.predict import limit_s, predicted_s
-from obverse.server.refusals import NotAllowed, NotFound, NotSignedIn, Stopping, Suspended, TooMany
+from obverse.server.rate_limits import Buckets
 from obverse.server.ticks import Departure, begun_at, first_tick
 from obverse.session.explained import Explained
 from obverse.session.planning import Wish

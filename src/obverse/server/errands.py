@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from obverse.core.errors import Refused
-from obverse.server.refusals import LOG, Unavailable
+from obverse.server.errors import LOG, Unavailable
 
-MODULE = "obverse.session.errand"
+MODULE = "obverse.curator.rights.errand"
 LIMIT_S = 600.0
 
 

@@ -25,14 +25,14 @@ from obverse.ledger.home import Home, default_home
 from obverse.ledger.memory import MemoryLedger
 from obverse.ledger.opened import Opened, version_now
 from obverse.ledger.transfer import exported
-from obverse.server.cage.cage import Cage
-from obverse.server.refusals import LOG, only_for_the_operator
-from obverse.session.ask import Release, ask
+from obverse.server.errors import LOG, only_for_the_operator
+from obverse.server.sandbox.cage import Cage
+from obverse.session.budget import no_private_table
 from obverse.session.claims import OF_A_SERVICE
+from obverse.session.execution import Release, ask
 from obverse.session.opening import Project, check_public, grown_by, load_project, open_ledger
-from obverse.session.purse import no_private_table
+from obverse.session.overlay import overlay_now
 from obverse.session.session import Session
-from obverse.session.standing import overlay_now
 
 T = TypeVar("T")
 NO_TERMS = Terms("pure", Neighbours.ADD_REMOVE, "nobody")

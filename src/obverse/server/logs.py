@@ -11,7 +11,7 @@ from pathlib import Path
 
 import orjson
 
-from obverse.server.trace import Trace
+from obverse.server.http.trace import Trace
 
 Write = Callable[[bytes], object]
 FRAMES = 8

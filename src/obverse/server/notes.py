@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from obverse.answers.answer import Answer
 from obverse.core.errors import ObverseError
-from obverse.plan.answer import Answer
 from obverse.server.desk import Caller
+from obverse.server.http.problems import BROKEN, problem_of
+from obverse.server.http.trace import Trace
 from obverse.server.logs import Log
 from obverse.server.metrics import Metrics, outcome_of
-from obverse.server.problems import BROKEN, problem_of
-from obverse.server.trace import Trace
 
 METHOD = "wire"
 LEFT = "cancelled"

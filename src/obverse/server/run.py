@@ -20,16 +20,16 @@ from typing import Any, Protocol
 import uvicorn
 
 from obverse.core.errors import Refused
-from obverse.server import pages
-from obverse.server.addresses import check_proxies, loopback
-from obverse.server.app import create_app
-from obverse.server.cage import landlock, locks
-from obverse.server.connections import Listener, Punctual
 from obverse.server.desk import Desk
 from obverse.server.host import Host
+from obverse.server.http import static as pages
+from obverse.server.http.addresses import check_proxies, loopback
+from obverse.server.http.app import create_app
+from obverse.server.http.connections import Listener, Punctual
+from obverse.server.http.service import service_for
 from obverse.server.logs import Log, Redacted
 from obverse.server.notes import Notes
-from obverse.server.service import service_for
+from obverse.server.sandbox import landlock, locks
 
 HEAD_MAX = 16_384
 KEEP_ALIVE_S = 15
@@ -37,7 +37,7 @@ CONNECTIONS_MAX = 1000
 PATIENCE_S = 60.0
 BACKLOG = 512
 FILES_MAX = 65_536
-WIRE = "obverse.server.pgwire"
+WIRE = "obverse.server.postgres"
 
 
 class Listening(Protocol):

@@ -24,11 +24,11 @@ from starlette.types import ASGIApp
 from obverse.catalog.model import Budget, Catalog
 from obverse.core.errors import ObverseError, Refused
 from obverse.core.numbers import up
+from obverse.curator.accounts import issue_in
+from obverse.review.scratch import ANALYST, PEOPLE, Scratch, write_scratch
 from obverse.server.assaults import ASSAULTS, Arena, Stand, question_tried
 from obverse.server.desk import Desk
 from obverse.server.host import Host
-from obverse.session.accounts import issue_in
-from obverse.session.scratch import ANALYST, PEOPLE, Scratch, write_scratch
 
 SMALL = Fraction(1)  # the budget that `bypass` tries to overdraw
 PLENTY = Fraction(10**6)  # attacks pay for every answer like anybody, out of a budget that protects nobody

@@ -21,11 +21,11 @@ from obverse.core.errors import Refused, invariant
 from obverse.core.types import Type, Value
 from obverse.plan.dialects import DIALECTS
 from obverse.plan.dialects.base import Dialect
-from obverse.plan.overlay import NOTHING, Overlay
-from obverse.plan.print import enforced, raw_column
-from obverse.plan.relations import own_type
-from obverse.plan.sources import unit_source
-from obverse.session.asker import today
+from obverse.plan.emit.expressions import enforced, raw_column
+from obverse.plan.emit.overlay import NOTHING, Overlay
+from obverse.plan.emit.sources import unit_source
+from obverse.plan.stability.derive import own_type
+from obverse.session.authorization import today
 from obverse.session.session import open as open_project
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from obverse.core.engine import Engine
 from obverse.core.rng import BELOW_MAX, Rng
 from obverse.core.types import Type
 from obverse.plan.dialects import DIALECTS
-from obverse.plan.print import enforced
+from obverse.plan.emit.expressions import enforced
 
 if TYPE_CHECKING:
     import numpy as np

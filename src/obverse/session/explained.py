@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from obverse.answers.answer import Price, Remaining
 from obverse.catalog.model import Catalog
 from obverse.core.ledger import Partitions
 from obverse.core.loss import Loss
 from obverse.core.numbers import up
-from obverse.plan.answer import Price, Remaining
 from obverse.plan.explain import joint_l1, measures_json, plan_text
 from obverse.plan.learned import Learned
-from obverse.plan.question import PublicQuestion, Question
+from obverse.plan.query import PublicQuestion, Question
 from obverse.plan.shown_relation import relation_text
 from obverse.session.claims import base_said
 from obverse.session.planning import SEARCHED, Wish, plan

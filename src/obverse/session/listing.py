@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from obverse.answers.answer import Answer, Price, Remaining
 from obverse.catalog.model import Catalog
 from obverse.core.claim import DECLARED
 from obverse.core.loss import NO_LOSS
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.annotate import annotate
-from obverse.plan.answer import Answer, Price, Remaining
-from obverse.plan.finish import finish
 from obverse.plan.limit import limit
-from obverse.plan.question import Question
-from obverse.plan.randomize import Released
+from obverse.plan.query import Question
+from obverse.plan.release.finish import finish
+from obverse.plan.release.randomize import Released
 
 
 def listed_keys(question: Question, catalog: Catalog, remaining: Remaining) -> Answer:

@@ -7,10 +7,10 @@ import math
 from obverse.core.errors import invariant
 from obverse.mechanisms.base import Additive
 from obverse.plan.searched import chosen
-from obverse.session.ask import Earlier
-from obverse.session.learning import noise_per_cap
+from obverse.session.execution import Earlier
+from obverse.session.learned_limits import noise_per_cap
 from obverse.session.planning import Planned
-from obverse.sql.searching import Found
+from obverse.sql.google.searching import Found
 
 
 def bounds_from(planned: Planned, answers: Earlier) -> Found:

@@ -15,8 +15,8 @@ from obverse.core.engine import Engine
 from obverse.core.errors import CatalogError, Refused
 from obverse.core.types import Type
 from obverse.plan.dialects import DIALECTS
-from obverse.plan.print import enforced
-from obverse.session.asker import today
+from obverse.plan.emit.expressions import enforced
+from obverse.session.authorization import today
 
 PUBLIC_S = 600.0
 

@@ -31,8 +31,8 @@ from obverse.ledger.opened import Claimed, Opened
 from obverse.ledger.register import open_dataset, private_here
 from obverse.ledger.sources import FileSource, NamedSource, ObjectSource, ServerSource, Source, around
 from obverse.plan.dialects import DIALECTS
+from obverse.plan.emit.expressions import enforced
 from obverse.plan.partitions import partitioned, value_of
-from obverse.plan.print import enforced
 from obverse.session.assumptions import check_whole, established, with_facts
 from obverse.session.networks import handed_over, with_networks
 from obverse.session.public_facts import with_public_facts

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from obverse.core.canonical import Json
 from obverse.core.errors import invariant
 from obverse.core.loss import Loss
+from obverse.plan.emit.overlay import NOTHING, Overlay
 from obverse.plan.former import former_network_lines
-from obverse.plan.graph_plan import GraphPlan
 from obverse.plan.identity import network_measurement
-from obverse.plan.overlay import NOTHING, Overlay
+from obverse.plan.strategy.graph.pricing import GraphPlan
 from obverse.session.planning import Planned
 
 

@@ -20,21 +20,21 @@ from obverse.core.numbers import exact
 from obverse.mechanisms.base import Additive
 from obverse.plan.allocate import LEVEL, CostedPlan, allocate
 from obverse.plan.annotate import AnnotatedPlan, annotate
-from obverse.plan.emit import emit
+from obverse.plan.emit.emit import emit
+from obverse.plan.emit.overlay import NOTHING, Overlay
 from obverse.plan.expressions import Ref
 from obverse.plan.former import former_lines
 from obverse.plan.identity import measurement, presentation
 from obverse.plan.learned import Learned
 from obverse.plan.limit import limit
 from obverse.plan.nodes import Aggregate
-from obverse.plan.overlay import NOTHING, Overlay
 from obverse.plan.partitions import check_parts, together, touched
-from obverse.plan.question import PublicQuestion, Question
+from obverse.plan.query import PublicQuestion, Question
 from obverse.plan.series import series
 from obverse.plan.verify import verify, verify_price
-from obverse.session.learning import bias_words, with_chosen
+from obverse.session.learned_limits import bias_words, with_chosen
+from obverse.sql.google.searching import Found
 from obverse.sql.resolve import resolve
-from obverse.sql.searching import Found
 
 Number = int | float | Fraction
 SEARCHED = Fraction(1, 4)  # of the price, for bounds that are to be found

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from obverse.plan.answer import ColumnInfo
+from obverse.answers.answer import ColumnInfo
 from obverse.plan.expressions import refs
-from obverse.plan.question import PublicQuestion, Question
+from obverse.plan.query import PublicQuestion, Question
 from obverse.session.planning import Planned
 
 

@@ -11,8 +11,8 @@ from obverse.core.bounds import Bounds, Categories, Interval, Unbounded
 from obverse.core.engine import Engine
 from obverse.core.types import Type, Value
 from obverse.plan.dialects import DIALECTS
+from obverse.plan.emit.expressions import enforced
 from obverse.plan.expressions import as_number
-from obverse.plan.print import enforced
 
 LISTED_MAX = 10_000  # different values of a public column that may become keys
 TIMEOUT_S = 60.0

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from obverse.answers.answer import Answer, Price, Remaining
 from obverse.catalog.complete import complete, needed_values
 from obverse.catalog.load import load, locator
 from obverse.catalog.model import Catalog, Source, Table
@@ -15,7 +16,6 @@ from obverse.core.errors import Failed, Refused
 from obverse.core.types import Type
 from obverse.ledger.home import default_home
 from obverse.ledger.memory import MemoryLedger
-from obverse.plan.answer import Answer, Price, Remaining
 from obverse.plan.dialects import DIALECTS
 from obverse.session.dummies import Repeatable, copied, made_up
 from obverse.session.opening import Project, check_public, claimed, engine_of, grown, public_private, public_values

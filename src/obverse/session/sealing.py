@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 
 from obverse.accounting import budget as budgets
 from obverse.accounting import zcdp
+from obverse.answers.answer import Answer
 from obverse.catalog.model import Budget, Catalog
 from obverse.core.ledger import Ledger, Receipt
 from obverse.core.loss import Loss
-from obverse.plan.answer import Answer
 from obverse.plan.explain import plan_text
-from obverse.plan.finish import Finished
-from obverse.session.ask import Asked, Earlier
+from obverse.plan.release.finish import Finished
+from obverse.session.budget import Purse
 from obverse.session.claims import IN_PROCESS, claim_of
+from obverse.session.execution import Asked, Earlier
 from obverse.session.narrowing import bounds_from
 from obverse.session.planning import Planned
-from obverse.session.purse import Purse
 
 
 @dataclass(frozen=True, slots=True)

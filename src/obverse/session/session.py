@@ -13,6 +13,7 @@ from typing import Any
 
 from obverse.accounting import budget as budgets
 from obverse.accounting.pld import certain
+from obverse.answers.answer import Answer, Price, Remaining
 from obverse.catalog import identity
 from obverse.catalog.model import Catalog
 from obverse.catalog.parameters import delta as checked_delta
@@ -24,27 +25,26 @@ from obverse.core.loss import Composed, Loss
 from obverse.core.rng import Rng
 from obverse.ledger.home import Home
 from obverse.ledger.opened import Opened, version_now
-from obverse.plan.answer import Answer, Price, Remaining
-from obverse.plan.finish import Finished
-from obverse.plan.overlay import NOTHING, Overlay
+from obverse.plan.emit.overlay import NOTHING, Overlay
+from obverse.plan.emit.public import emit_public, whole
 from obverse.plan.partitions import together
-from obverse.plan.public import emit_public, whole
-from obverse.plan.question import PublicQuestion
-from obverse.session.ask import TIMEOUT_S, Asked, Door, Earlier, ask
-from obverse.session.asker import allowed_for, asker
+from obverse.plan.query import PublicQuestion
+from obverse.plan.release.finish import Finished
+from obverse.session.authorization import allowed_for, asker
+from obverse.session.budget import Purse, closed_session, no_private_table
+from obverse.session.charge import Debit
 from obverse.session.claims import IN_PROCESS
-from obverse.session.debit import Debit
+from obverse.session.execution import TIMEOUT_S, Asked, Door, Earlier, ask
 from obverse.session.explained import Explained, explain_public, explain_question
-from obverse.session.learning import load_learned, with_defaults
+from obverse.session.learned_limits import load_learned, with_defaults
 from obverse.session.listing import listed_keys
 from obverse.session.marks import Plans, fingerprint, former_names
 from obverse.session.opening import Project, check_public, grown_by, load_project, open_ledger
+from obverse.session.overlay import overlay_now
 from obverse.session.planned_graph import PlannedGraph
 from obverse.session.planning import Number, Planned, Wish, plan, read
 from obverse.session.prepared import Prepared
-from obverse.session.purse import Purse, closed_session, no_private_table
 from obverse.session.sealing import Sealing
-from obverse.session.standing import overlay_now
 from obverse.session.views import BudgetView, TableView, budget_view, surveys_view, table_views
 from obverse.sql.parameters import Parameters, bind
 

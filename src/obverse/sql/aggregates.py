@@ -8,7 +8,7 @@ from obverse.core.errors import Refused
 from obverse.core.types import Type
 from obverse.plan.expressions import Expr, Literal, literal, null_of
 from obverse.plan.functions import call
-from obverse.plan.question import AggregateCall
+from obverse.plan.query import AggregateCall
 from obverse.sql.parse import refuse, span_of
 from obverse.sql.scalars import Scalars
 

@@ -13,9 +13,9 @@ from obverse.core.types import Type
 from obverse.plan.expressions import Call, Expr, Ref, key_named, refs
 from obverse.plan.functions import call
 from obverse.plan.nodes import Fold, Join, JoinKind, Reduce, Relation, Trim, Union, sides
-from obverse.plan.relations import facts_of, names, reads, unit_key
-from obverse.plan.rules.filter import conjuncts
-from obverse.plan.rules.join import MANY, partners
+from obverse.plan.stability.derive import facts_of, names, reads, unit_key
+from obverse.plan.stability.filter import conjuncts
+from obverse.plan.stability.join import MANY, partners
 from obverse.sql.literals import coerce
 from obverse.sql.named import Named
 from obverse.sql.names import folded, function_name

@@ -14,7 +14,7 @@ from obverse.plan.expressions import Expr, key_named, literal, null_of
 from obverse.plan.functions import call
 from obverse.plan.functions.base import common_type
 from obverse.plan.nodes import Filter, Mark
-from obverse.plan.relations import unit_key, unused
+from obverse.plan.stability.derive import unit_key, unused
 from obverse.sql.named import Named
 from obverse.sql.names import whole_number
 from obverse.sql.parse import refuse

@@ -12,7 +12,7 @@ from obverse.plan.expressions import Expr, Ref, key_named, null_of
 from obverse.plan.facts import Facts
 from obverse.plan.functions import call
 from obverse.plan.nodes import Filter, Join, JoinKind, Listed, Map, Mark, Reduce, Relation, Scan, Trim, Union
-from obverse.plan.relations import facts_of, names, reads, unit_key
+from obverse.plan.stability.derive import facts_of, names, reads, unit_key
 from obverse.sql.meant import column_instead
 from obverse.sql.names import by_name, folded
 from obverse.sql.parse import refuse

@@ -9,8 +9,8 @@ from obverse.core.errors import Refused
 from obverse.core.types import INT64_MAX
 from obverse.plan.expressions import Expr, literal
 from obverse.plan.functions import call
-from obverse.plan.measure import bounded
-from obverse.sql.google import Contribution
+from obverse.plan.measures import bounded
+from obverse.sql.google.google import Contribution
 
 WIDE = 256  # times the larger bound of a group: a row further out counts as that
 

@@ -12,10 +12,10 @@ from obverse.core.errors import Refused
 from obverse.core.types import Type
 from obverse.plan.expressions import Expr, Ref, canonical, key_named, literal, null_of, number_bounds
 from obverse.plan.functions import call
-from obverse.plan.measure import TERM_BITS, bounded
+from obverse.plan.measures import TERM_BITS, bounded
 from obverse.plan.nodes import Filter, Fold, Map, Reduce, Relation
-from obverse.plan.relations import facts_of
-from obverse.plan.rules.reduce import LEARNING_ROWS, PUBLIC_ROWS, fold_facts
+from obverse.plan.stability.derive import facts_of
+from obverse.plan.stability.reduce import LEARNING_ROWS, PUBLIC_ROWS, fold_facts
 from obverse.sql.named import Named
 from obverse.sql.names import Aliases, check_apart, folded, meant, output_name
 from obverse.sql.parse import check_parts, refuse

@@ -6,7 +6,7 @@ from sqlglot import expressions as exp
 
 from obverse.core.types import Type
 from obverse.plan.expressions import Call, ColumnFacts, Expr, Ref, canonical
-from obverse.plan.question import Order, Output, PublicQuestion
+from obverse.plan.query import Order, Output, PublicQuestion
 from obverse.sql.named import Named
 from obverse.sql.names import Aliases, folded, output_name, whole_number
 from obverse.sql.parse import refuse

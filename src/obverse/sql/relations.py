@@ -14,7 +14,7 @@ from obverse.plan.expressions import Expr, Literal, Ref, key_named, literal, nul
 from obverse.plan.functions import call
 from obverse.plan.functions.base import common_type
 from obverse.plan.nodes import Filter, Map, Mark, Reduce, Relation, Scan, Union
-from obverse.plan.relations import facts_of, unit_key, unused
+from obverse.plan.stability.derive import facts_of, unit_key, unused
 from obverse.sql.joins import Joins, check_join_item
 from obverse.sql.look_up import LookUp, as_type, sure
 from obverse.sql.meant import instead

@@ -16,12 +16,13 @@ from obverse.plan.aggregates import BY_NAME
 from obverse.plan.expressions import ColumnFacts, Expr, Ref, canonical, domain, key_named, literal, refs
 from obverse.plan.functions import call
 from obverse.plan.nodes import Cells, Key, Map, Scan
-from obverse.plan.question import COUNT_MAX, AggregateCall, Order, Output, PublicQuestion, Question
-from obverse.plan.relations import pruned, unit_key
+from obverse.plan.query import COUNT_MAX, AggregateCall, Order, Output, PublicQuestion, Question
+from obverse.plan.stability.derive import pruned, unit_key
 from obverse.sql.aggregates import aggregate_of, is_aggregate
-from obverse.sql.gathered import Gathered
-from obverse.sql.google import Clause, read_clause
-from obverse.sql.google_tokens import bad
+from obverse.sql.google.gathered import Gathered
+from obverse.sql.google.google import Clause, read_clause
+from obverse.sql.google.google_tokens import bad
+from obverse.sql.google.searching import Found
 from obverse.sql.grouping import grouping
 from obverse.sql.joins import check_public
 from obverse.sql.look_up import LookUp
@@ -31,7 +32,6 @@ from obverse.sql.parse import check_parts, parse, refuse, span_of
 from obverse.sql.public import resolve_public
 from obverse.sql.relations import Relations
 from obverse.sql.scalars import Clock, Scalars
-from obverse.sql.searching import Found
 
 CELLS_MAX = 1 << 20
 GROUPING_MAX = 32  # keys, each a bit

@@ -12,7 +12,7 @@ from obverse.plan.expressions import Expr, Literal, Ref, as_kind
 from obverse.plan.functions import meaning
 from obverse.plan.functions.base import common_type
 from obverse.plan.nodes import Listed, Map, Relation, Union
-from obverse.plan.relations import facts_of, reads
+from obverse.plan.stability.derive import facts_of, reads
 from obverse.sql.named import Named
 from obverse.sql.names import check_apart, folded, function_name
 from obverse.sql.parse import refuse

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from obverse.catalog.model import Catalog
     from obverse.core.ledger import Receipt
     from obverse.plan.annotate import AnnotatedPlan
-    from obverse.plan.finish import Finished
-    from obverse.plan.overlay import Overlay
-    from obverse.session.ask import Asked
-    from obverse.session.debit import Debit
+    from obverse.plan.emit.overlay import Overlay
+    from obverse.plan.release.finish import Finished
+    from obverse.session.charge import Debit
+    from obverse.session.execution import Asked
     from obverse.session.session import Session
 
 LIFTED = 10_000  # rows that a unit's own aggregates may count
@@ -37,8 +37,8 @@ def noiseless(project: Path | str, limits: EllipsisType | None = ..., *, analyst
     from obverse.catalog.load import load
     from obverse.ledger.memory import MemoryLedger
     from obverse.session.opening import Project, claimed, load_project
+    from obverse.session.overlay import overlay_here
     from obverse.session.session import Session
-    from obverse.session.standing import overlay_here
 
     _only_synthetic(load(project))
     loaded = load_project(Path(project))
@@ -61,7 +61,7 @@ def noiseless(project: Path | str, limits: EllipsisType | None = ..., *, analyst
 def open_door(catalog: Catalog, counted: Callable[[AnnotatedPlan], AnnotatedPlan]) -> Callable[..., tuple[bytes, bool]]:
     """What stands in for `ask`: the same steps, with the identity in place of each mechanism, and no charge."""
     from obverse.core.loss import NO_LOSS
-    from obverse.session.ask import charged
+    from obverse.session.execution import charged
 
     def door(
         questions: tuple[Asked, ...],
@@ -123,9 +123,9 @@ def _as_planned(planned: AnnotatedPlan) -> AnnotatedPlan:
 
 
 def _without_noise(question: Asked, catalog: Catalog, counted: Callable[[AnnotatedPlan], AnnotatedPlan]) -> Asked:
-    from obverse.plan.emit import emit
-    from obverse.plan.graph_plan import GraphPlan
-    from obverse.session.ask import Asked
+    from obverse.plan.emit.emit import emit
+    from obverse.plan.strategy.graph.pricing import GraphPlan
+    from obverse.session.execution import Asked
 
     costed = question.costed
     if isinstance(costed, GraphPlan):
@@ -146,7 +146,7 @@ def _without_noise(question: Asked, catalog: Catalog, counted: Callable[[Annotat
 
 def _unclaimed(seal: Callable[[Finished, Receipt], bytes]) -> Callable[[Finished, Receipt], bytes]:
     """The same bytes with a claim that claims nothing."""
-    from obverse.plan.answer import Answer, Price, Remaining
+    from obverse.answers.answer import Answer, Price, Remaining
 
     def sealed(finished: Finished, receipt: Receipt) -> bytes:
         answer = Answer.from_bytes(seal(finished, receipt), Remaining(1.0, None, None))
@@ -165,7 +165,7 @@ def _unclaimed(seal: Callable[[Finished, Receipt], bytes]) -> Callable[[Finished
 
 def _only_synthetic(catalog: Catalog) -> None:
     """Each table must be a file that one of our generators signed, with the content that it has now."""
-    from obverse.sample.manifest import FILE_NAME, matches
+    from obverse.demo.manifest import FILE_NAME, matches
 
     for table in catalog.held:
         path = table.source.path

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from obverse.attack.trial import Draw, Pair, Verdict
+    from obverse.attack.lower_bound.trial import Draw, Pair, Verdict
 
 FALSE_ALARM = 1e-6
 SAMPLES = 100_000
@@ -49,7 +49,7 @@ def refute(
     `mechanism(input, n)` gives n independent outputs: numbers, rows of numbers, or texts. One that keeps its claim is refuted
     with a chance of at most `false_alarm`; one that does not need not be found.
     """
-    from obverse.attack.trial import trial
+    from obverse.attack.lower_bound.trial import trial
 
     return Refutation(trial(mechanism, pairs, samples, claimed=epsilon, delta=delta, alpha=false_alarm))
 

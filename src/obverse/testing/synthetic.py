@@ -47,8 +47,8 @@ def synthetic(tables: Tables, toml: str, folder: Path | str) -> Path:
     datasets although their values are the same.
     """
     from obverse.catalog.load import FILE_NAME, load
-    from obverse.sample.manifest import FILE_NAME as MANIFEST
-    from obverse.sample.manifest import manifest
+    from obverse.demo.manifest import FILE_NAME as MANIFEST
+    from obverse.demo.manifest import manifest
 
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)

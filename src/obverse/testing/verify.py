@@ -8,19 +8,19 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from obverse.attack.neighbours import pairs
-from obverse.attack.trial import Verdict, trial
+from obverse.attack.lower_bound.neighbours import pairs
+from obverse.attack.lower_bound.trial import Verdict, trial
+from obverse.collect.protocols import PROTOCOLS, Fragments, LocalProtocol, Prefixes, Projective, ProjectiveSketch
+from obverse.collect.protocols.rappor import Rappor
 from obverse.core.rng import Rng
-from obverse.local.protocols import PROTOCOLS, Fragments, LocalProtocol, Prefixes, Projective, ProjectiveSketch
-from obverse.local.protocols.rappor import Rappor
 from obverse.mechanisms import MECHANISMS, DiscreteLaplace, SparseVector
 from obverse.plan.aggregates import AGGREGATES
-from obverse.session.neighbouring import Replayed, of_question
-from obverse.session.verifying import Inputs, Target, of_mechanism, of_protocol
-from obverse.testing.releases import releases
+from obverse.review.neighbouring import Replayed, of_question
+from obverse.review.verifying import Inputs, Target, of_mechanism, of_protocol
+from obverse.testing.conformance.release import releases
 
 if TYPE_CHECKING:
-    from obverse.local.protocols.base import Codes, Payloads
+    from obverse.collect.protocols.base import Codes, Payloads
 
 ONE = Fraction(1)
 FALSE_ALARM = 1e-6  # of each trial

@@ -15,7 +15,7 @@ from obverse.core.bounds import UNBOUNDED, Categories, interval
 from obverse.core.errors import CatalogError, Refused
 from obverse.core.types import Type
 from obverse.core.units import KeyPath, Neighbours
-from obverse.sample.toml import CATALOG
+from obverse.demo.toml import CATALOG
 
 ROOT = Path("/project")
 SPLINTERS = [

@@ -9,7 +9,7 @@ import pytest
 
 from obverse.catalog import keys
 from obverse.catalog.schema import json_schema
-from obverse.sample.toml import CATALOG
+from obverse.demo.toml import CATALOG
 
 
 def _as_editors_see_it(value: Any) -> Any:

@@ -84,7 +84,7 @@ def test_an_answer_that_cannot_be_written_after_all_is_in_store(
     def full(*args: Any, **options: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("obverse.cli.export._whole", full)
+    monkeypatch.setattr("obverse.cli.output.export._whole", full)
     said = obverse("ask", COUNT, "--out", "a.csv")
     assert said.exit_code == 1
     assert "that is free" in said.stderr
@@ -92,6 +92,6 @@ def test_an_answer_that_cannot_be_written_after_all_is_in_store(
 
 
 def test_ctrl_c_elsewhere_costs_nothing(obverse: Obverse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("obverse.session.checking.check", interrupt)
+    monkeypatch.setattr("obverse.curator.checking.check", interrupt)
     said = obverse("check")
     assert (said.exit_code, "nothing was spent" in said.stderr) == (130, True)

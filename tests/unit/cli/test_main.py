@@ -12,9 +12,9 @@ import pytest
 from click.testing import Result
 
 import obverse as package
-from obverse.cli.failures import Verb, VerbGroup, foldable
+from obverse.cli.commands.serve import needs_linux
+from obverse.cli.errors import Verb, VerbGroup, foldable
 from obverse.cli.main import VERBS, cli
-from obverse.cli.serve import needs_linux
 from obverse.core.errors import Refused
 
 Obverse = Callable[..., Result]

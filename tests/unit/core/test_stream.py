@@ -141,7 +141,7 @@ def test_a_seed_in_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_answers_over_data_never_draw_from_it() -> None:
-    parts = ("mechanisms", "plan", "session", "accounting", "sql")
+    parts = ("mechanisms", "plan", "answers", "session", "curator", "publish", "accounting", "sql")
     central = [path for part in parts for path in (SOURCE / part).rglob("*.py")]
     assert len(central) > 100
     assert [str(path) for path in central if names_the_stream(path.read_text())] == []
@@ -155,7 +155,7 @@ def test_the_search_for_imports_finds_them() -> None:
 
 
 def test_asking_does_not_load_it() -> None:
-    code = "import sys, obverse.session.session, obverse.session.ask, obverse.mechanisms.samplers; print(*sys.modules)"
+    code = "import sys, obverse.session.session, obverse.session.execution, obverse.mechanisms.samplers; print(*sys.modules)"
     environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent)}
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert "obverse.core.rng" in loaded.stdout.split()

@@ -12,8 +12,8 @@ from obverse.catalog.model import Column
 from obverse.core.bounds import UNBOUNDED, interval
 from obverse.core.types import Type
 from obverse.engines.duckdb import DuckDBEngine
-from obverse.plan import print as printing
 from obverse.plan.dialects import DIALECTS
+from obverse.plan.emit import expressions as printing
 
 TOML = """
 [project]

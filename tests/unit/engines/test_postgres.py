@@ -15,9 +15,9 @@ import pytest
 import obverse
 from obverse.catalog.load import loads
 from obverse.core.errors import CatalogError, Failed, InvariantBroken, LedgerError, Refused
+from obverse.curator.checking import check
+from obverse.curator.curator import publish_data
 from obverse.engines.postgres import AMONG
-from obverse.session.checking import check
-from obverse.session.curator import publish_data
 from tests.servers import postgres_address
 
 TOML = """

@@ -9,11 +9,11 @@ import pytest
 
 from obverse.core.accounts import STOPPED_MAX, fresh_token, scram_keys, wire_salt
 from obverse.core.errors import LedgerError, ObverseError
+from obverse.curator import accounts
+from obverse.curator.curator import export_ledger, opened_ledger, verify_copy, verify_ledger
 from obverse.ledger import accounts as acts
 from obverse.ledger.chain import Draft
 from obverse.ledger.transfer import exported
-from obverse.session import accounts
-from obverse.session.curator import export_ledger, opened_ledger, verify_copy, verify_ledger
 from tests import served
 
 

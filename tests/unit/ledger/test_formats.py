@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from obverse.catalog.model import Budget
+from obverse.core.database import Database
 from obverse.core.errors import LedgerError
 from obverse.core.ledger import Cap, Caps, Fingerprint, Head, Receipt, Scope, Spent, Stored, Terms
 from obverse.core.loss import PureLoss
 from obverse.core.units import Neighbours
 from obverse.ledger.anchor import NoAnchor
 from obverse.ledger.sqlite import SHAPE, SqliteLedger
-from obverse.ledger.storage import Database
 
 GOLDEN = Path(__file__).parent / "golden"
 CAPS = Caps(Cap("pure", Fraction(1), Fraction(1, 10**6)))

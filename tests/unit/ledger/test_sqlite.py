@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from obverse.catalog.model import Budget
+from obverse.core import database as storage
 from obverse.core.errors import LedgerError
 from obverse.core.ledger import Cap, Caps, Fingerprint, Receipt, Scope, Stored, Terms
 from obverse.core.loss import PureLoss
 from obverse.core.units import Neighbours
-from obverse.ledger import book, storage
+from obverse.ledger import book
 from obverse.ledger.anchor import NoAnchor
 from obverse.ledger.chain import Draft
 from obverse.ledger.sqlite import SqliteLedger

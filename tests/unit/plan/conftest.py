@@ -12,7 +12,7 @@ import pytest
 from obverse.catalog.complete import complete
 from obverse.catalog.load import loads
 from obverse.catalog.model import Catalog
-from obverse.plan.question import Question
+from obverse.plan.query import Question
 from obverse.session.planning import Planned, Wish, plan, read
 
 TOML = """

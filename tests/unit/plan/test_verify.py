@@ -13,8 +13,8 @@ from obverse.core.loss import ApproxLoss, PureLoss, ZcdpLoss
 from obverse.mechanisms.exponential import Exponential
 from obverse.plan.allocate import CostedPlan
 from obverse.plan.annotate import AnnotatedPlan
-from obverse.plan.measure import Measure
-from obverse.plan.rules.stack import Joint
+from obverse.plan.measures import Measure
+from obverse.plan.stability.joint import Joint
 from obverse.plan.verify import verify
 from obverse.session.planning import Planned
 from obverse.testing.identity import Identity

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from obverse.core.errors import BudgetExceeded, ObverseError
+from obverse.curator import accounts
 from obverse.server.desk import Desk, Wanted
 from obverse.server.host import Host
-from obverse.session import accounts
 from obverse.session.planning import Wish
 from tests import served
 from tests.servers import postgres_address

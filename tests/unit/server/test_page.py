@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from obverse.session import accounts
-from obverse.session.surveys import collection_in
+from obverse.collect.surveys import collection_in
+from obverse.curator import accounts
 from tests.browser import CHROMIUM, Broken, Browser, Tab, browsing
 from tests.http_services import ROLES, listening, write_project
 
@@ -485,7 +485,7 @@ def test_a_survey_speaks_the_browsers_language_and_shows_the_program_that_runs(p
     tab.sees("Rauchst du?")
     tab.sees("Ich lehne ab")
     assert tab.run("document.documentElement.lang") == "de"
-    client = ROOT / "src" / "obverse" / "local" / "js" / "obverse-local.js"
+    client = ROOT / "src" / "obverse" / "collect" / "js" / "obverse-local.js"
     assert tab.run("document.querySelector('pre.source').textContent") == client.read_text(encoding="utf-8")
     assert hashlib.sha256(client.read_bytes()).hexdigest() in tab.text()
     tab.click("English")

@@ -13,12 +13,12 @@ import duckdb
 import pytest
 
 from obverse.core.errors import CatalogError, ObverseError
-from obverse.server.cage.cage import Cage
+from obverse.curator import accounts
 from obverse.server.desk import Desk, Wanted
 from obverse.server.host import Host
 from obverse.server.predict import predicted_s, start_s
+from obverse.server.sandbox.cage import Cage
 from obverse.server.ticks import first_tick
-from obverse.session import accounts
 from obverse.session.planning import Wish
 from tests.caged import pid_of
 from tests.connect_server import TABLE, connect_address

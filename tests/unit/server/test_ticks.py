@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obverse.server.buckets import Buckets
-from obverse.server.refusals import TooMany
+from obverse.server.errors import TooMany
+from obverse.server.rate_limits import Buckets
 from obverse.server.ticks import Departure, begun_at, first_tick, tick_after, ticks
 
 

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from obverse.core.errors import Failed, LedgerError, ObverseError
+from obverse.curator import accounts
 from obverse.ledger.base import ChainLedger
-from obverse.plan.finish import Finished
-from obverse.server.cage.cage import Cage, Killed
+from obverse.plan.release.finish import Finished
 from obverse.server.desk import FREE_MAX, Caller, Desk, Wanted
 from obverse.server.host import Host
-from obverse.session import accounts
+from obverse.server.sandbox.cage import Cage, Killed
 from obverse.session.session import Session
 from tests import served
 

@@ -10,8 +10,10 @@ import pytest
 
 import obverse
 from obverse.core.bounds import Categories
+from obverse.curator import limits
+from obverse.curator.rights import access
 from obverse.engines.duckdb import DuckDBEngine
-from obverse.session import access, custody, limits
+from obverse.session import custody
 from obverse.session.marks import former_names
 from obverse.session.networks import edges_sql, listed
 from obverse.session.planning import Wish

@@ -79,5 +79,5 @@ def test_no_route_of_an_analyst_leads_there() -> None:
     """Only verbs of the curator may import the door."""
     root = Path(obverse.__file__).parent
     importing = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if "session.custody" in path.read_text()}
-    reports = {"session/publish_report.py", "session/publish_coverage.py"}
-    assert importing == {"session/reviewed.py", *reports, "session/network_truth.py", "session/access.py"}
+    reports = {"publish/publish_report.py", "publish/publish_coverage.py"}
+    assert importing == {"review/tables.py", *reports, "publish/graph/report.py", "curator/rights/access.py"}

@@ -9,9 +9,9 @@ import pytest
 
 import obverse
 from obverse.core.errors import CatalogError
-from obverse.session.curator import publish_data
+from obverse.curator.curator import publish_data
 from tests.servers import postgres_address
-from tests.unit.session.test_growing import TOML, number
+from tests.unit.curator.test_ledger import TOML, number
 
 VIEWS = {
     "fewer": "SELECT * FROM t WHERE wave >= 2",

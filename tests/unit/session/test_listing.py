@@ -9,7 +9,7 @@ import pytest
 import obverse
 from obverse.core.claim import DECLARED, PUBLIC
 from obverse.core.errors import Refused
-from obverse.server.pgwire import told
+from obverse.server.postgres import told
 from obverse.session.rehearsal import rehearse
 
 DEPENDS_ON_ROWS = [

@@ -15,7 +15,7 @@ import obverse
 from obverse.accounting import zcdp
 from obverse.core.errors import Failed, Refused
 from obverse.core.loss import PureLoss, ZcdpLoss
-from obverse.session.ask import Asked, ask
+from obverse.session.execution import Asked, ask
 from obverse.session.planning import SEARCHED, Wish, plan, read
 from obverse.session.session import Session
 from obverse.testing import synthetic

@@ -15,12 +15,12 @@ from click.testing import CliRunner
 import obverse
 from obverse.cli.main import cli
 from obverse.core.errors import CatalogError, Refused
-from obverse.release.check import check
-from obverse.session.corrections import declared_values
-from obverse.session.publish_folder import publish
-from obverse.session.publish_quantiles import Distribution, quantile_release
-from obverse.session.publish_report import report
-from obverse.session.publish_tables import Wanted, table_release
+from obverse.curator.rights.corrections import declared_values
+from obverse.publish.folder.check import check
+from obverse.publish.folder.write import publish
+from obverse.publish.publish_report import report
+from obverse.publish.quantiles.request import Distribution, quantile_release
+from obverse.publish.tables.publish_tables import Wanted, table_release
 from obverse.testing import synthetic
 
 TOML = """

@@ -12,9 +12,9 @@ import pytest
 import obverse
 from obverse.core.errors import CatalogError, Failed, ObverseError
 from obverse.core.relation import FOREIGN, TEMPORARY
-from obverse.engines.postgres_relation import described
+from obverse.curator.checking import check
+from obverse.engines.postgres_introspection import described
 from obverse.session.assumptions import proved
-from obverse.session.checking import check
 from obverse.sql.rowwise import NotRowwise
 from tests.servers import postgres_address
 

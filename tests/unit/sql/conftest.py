@@ -12,7 +12,7 @@ from obverse.catalog.complete import complete
 from obverse.catalog.load import loads
 from obverse.catalog.model import Catalog
 from obverse.core.errors import Refused
-from obverse.plan.question import PublicQuestion, Question
+from obverse.plan.query import PublicQuestion, Question
 from obverse.sql.resolve import resolve
 
 TOML = """\

@@ -11,9 +11,9 @@ from obverse.catalog.model import Catalog, Limits
 from obverse.core.errors import Refused
 from obverse.core.units import KeyPath
 from obverse.plan.nodes import Filter, Join, Listed, Map, Mark, Reduce, Relation, Scan, Trim, Union, every
-from obverse.plan.question import PublicQuestion, Question
-from obverse.plan.relations import facts_of
-from obverse.plan.rules.join import MANY, partners
+from obverse.plan.query import PublicQuestion, Question
+from obverse.plan.stability.derive import facts_of
+from obverse.plan.stability.join import MANY, partners
 from obverse.sql.resolve import resolve
 from tests.unit.sql.conftest import NOW, Read
 

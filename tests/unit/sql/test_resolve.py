@@ -10,7 +10,7 @@ from obverse.core.errors import Refused
 from obverse.plan.expressions import canonical
 from obverse.plan.identity import presented, query_json
 from obverse.plan.nodes import scans
-from obverse.plan.question import PublicQuestion, Question
+from obverse.plan.query import PublicQuestion, Question
 
 Read = Callable[[str], Question]
 

@@ -11,7 +11,7 @@ from obverse.core.errors import Refused
 from obverse.core.types import Type
 from obverse.plan.expressions import Call, Expr, Literal
 from obverse.plan.nodes import Filter
-from obverse.plan.question import Question
+from obverse.plan.query import Question
 
 Read = Callable[[str], Question]
 Refusal = Callable[[str], Refused]

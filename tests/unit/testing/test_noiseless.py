@@ -8,7 +8,7 @@ import pytest
 
 import obverse
 from obverse.core.errors import InvariantBroken, Refused
-from obverse.session.demo import write_demo
+from obverse.demo.project import write_demo
 from obverse.testing import noiseless, synthetic
 from obverse.testing.identity import Identity
 

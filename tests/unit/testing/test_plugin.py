@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import obverse
-from obverse.attack.neighbours import pairs
+from obverse.attack.lower_bound.neighbours import pairs
 from obverse.testing.plugin import refute
 
 TESTS = """

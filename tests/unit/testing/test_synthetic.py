@@ -12,7 +12,7 @@ import pytest
 
 from obverse.core.errors import Refused
 from obverse.core.types import Type
-from obverse.sample.manifest import matches
+from obverse.demo.manifest import matches
 from obverse.testing import synthetic
 from obverse.testing.synthetic import kind_of
 

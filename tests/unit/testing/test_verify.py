@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from obverse.collect.protocols import PROTOCOLS
 from obverse.core.rng import Rng
-from obverse.local.protocols import PROTOCOLS
 from obverse.mechanisms import MECHANISMS, DiscreteLaplace
 from obverse.plan.aggregates import AGGREGATES
-from obverse.release.methods import METHODS
-from obverse.session.verifying import Inputs, Target, of_mechanism
-from obverse.testing.releases import releases
+from obverse.publish.registry import METHODS
+from obverse.review.verifying import Inputs, Target, of_mechanism
+from obverse.testing.conformance.release import releases
 from obverse.testing.seeded import SeededRng
 from obverse.testing.verify import aggregates, everything, mechanisms, methods, protocols, twins
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from obverse.attack.classes import coded, column, held_at_most
 from obverse.attack.examples import patients, pick
 from obverse.attack.finding import Finding, Rate, judged, share
-from obverse.attack.matching import matched
+from obverse.attack.tables.classes import coded, column, held_at_most
+from obverse.attack.tables.matching import matched
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from obverse.attack.attacks.wordings import reworded
 from obverse.attack.finding import Finding, Rate, judged, share
-from obverse.attack.wordings import reworded
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from obverse.attack.classes import distinct, joined
 from obverse.attack.examples import diverse_classes
 from obverse.attack.finding import Finding, Rate, judged, share
-from obverse.attack.persons import People, people
+from obverse.attack.tables.classes import distinct, joined
+from obverse.attack.tables.persons import People, people
 
 if TYPE_CHECKING:
     import numpy as np

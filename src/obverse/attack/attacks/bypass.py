@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+from obverse.attack.attacks.wordings import wordings
 from obverse.attack.finding import Finding, Rate, judged
 from obverse.attack.targets import Interface, Put
-from obverse.attack.wordings import wordings
 from obverse.core.errors import ObverseError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from obverse.attack.examples import Film, clues_about, film_ratings
 from obverse.attack.finding import Finding, Rate, SignificanceTest, judged, share
 from obverse.attack.permutation import at_least_right, fisher_at_best, rank_sum
-from obverse.attack.ratings import Clues, Match, Ratings, scoreboard
+from obverse.attack.tables.ratings import Clues, Match, Ratings, scoreboard
 from obverse.core.errors import invariant
 
 if TYPE_CHECKING:

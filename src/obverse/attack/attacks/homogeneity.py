@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from obverse.attack.classes import distinct
 from obverse.attack.examples import diverse_classes, pick
 from obverse.attack.finding import Finding, Rate, judged, share
-from obverse.attack.persons import people
+from obverse.attack.tables.classes import distinct
+from obverse.attack.tables.persons import people
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from obverse.attack.classes import coded, column, held_at_most, rows
 from obverse.attack.examples import two_hospitals
 from obverse.attack.finding import Finding, Rate, SignificanceTest, judged, share
-from obverse.attack.matching import Matching, matched
+from obverse.attack.tables.classes import coded, column, held_at_most, rows
+from obverse.attack.tables.matching import Matching, matched
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from obverse.attack.classes import column, distinct, rows, same
 from obverse.attack.examples import people_list, pick
 from obverse.attack.finding import Finding, Rate, SignificanceTest, judged, share
-from obverse.attack.matching import Matching, matched
 from obverse.attack.permutation import at_least_right, fisher, fisher_at_best
-from obverse.attack.persons import persons
+from obverse.attack.tables.classes import column, distinct, rows, same
+from obverse.attack.tables.matching import Matching, matched
+from obverse.attack.tables.persons import persons
 from obverse.core.errors import Refused
 
 if TYPE_CHECKING:

@@ -6,15 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from obverse.attack.evidence import best, last_bit_groups
 from obverse.attack.finding import ALPHA, Finding, Rate, judged, share
-from obverse.attack.reachable import Supposed
+from obverse.attack.lower_bound.evidence import best, last_bit_groups
+from obverse.attack.lower_bound.reachable import Supposed
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from obverse.attack.events import AnyEvent
+    from obverse.attack.lower_bound.events import AnyEvent
 
     Numbers = NDArray[np.float64]
 

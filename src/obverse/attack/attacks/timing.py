@@ -28,7 +28,7 @@ class Timing:
     Claim:   two interfaces whose replies do not depend on the side are blamed with a chance of at most alpha.
     Proof:   `measured` draws by chance, from all orders, which of the guessed replies come from which side. Whatever the times
              are, drift and bursts included, of the k that lie above the limit hypergeometrically many are "with"; the chance
-             that these win too often is summed for all k in tests/unit/attack/test_timing.py.
+             that these win too often is summed for all k in tests/unit/attack/attacks/test_timing.py.
     Assumes: a reply is not slower for the side that was asked before it. Times given to `run` were taken in such an order.
     """
 

@@ -12,7 +12,7 @@ from obverse.learn.exercises import Exercise, Number
 from obverse.learn.lesson import Lesson, Step, Text
 from obverse.learn.rooms import write_csv
 from obverse.learn.shown import Shown, table
-from obverse.session.audit import Questions, questions_of
+from obverse.review.audit import Questions, questions_of
 
 AGES = {"Ann": 29, "Bob": 34, "Cid": 36, "Dee": 41, "Eve": 41, "Fay": 58}
 

@@ -13,8 +13,8 @@ from obverse.learn.exercises import Choice, Exercise
 from obverse.learn.lesson import Lesson, Slider, Step, Text
 from obverse.learn.rooms import Columns, room
 from obverse.learn.shown import Shown, table
-from obverse.session.publish_folder import publish
-from obverse.session.publish_hierarchy import Along, hierarchy_release
+from obverse.publish.folder.write import publish
+from obverse.publish.hierarchy.request import Along, hierarchy_release
 from obverse.session.session import Session
 
 STATE = """

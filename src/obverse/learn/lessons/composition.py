@@ -6,13 +6,13 @@ from fractions import Fraction
 
 from obverse.accounting import zcdp
 from obverse.accounting.pure import parallel
+from obverse.answers.curves import Axis, Curve, curves
 from obverse.core.loss import PureLoss, Repeated
 from obverse.core.units import Neighbours
 from obverse.learn.exercises import Exercise, Number
 from obverse.learn.lesson import Lesson, Slider, Step, Text
 from obverse.learn.rooms import Columns, room
 from obverse.learn.shown import Shown, table
-from obverse.plan.curves import Axis, Curve, curves
 
 STAFF = """
 [project]

@@ -6,12 +6,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from obverse.collect.device import Device
 from obverse.core.errors import ObverseError
 from obverse.learn.exercises import Choice, Exercise
 from obverse.learn.lesson import Lesson, Step, Text
 from obverse.learn.rooms import room, survey
 from obverse.learn.shown import Shown, table
-from obverse.session.device import Device
 
 HOSPITAL = """
 [project]

@@ -6,13 +6,13 @@ import math
 from fractions import Fraction
 from functools import cache
 
+from obverse.answers.curves import Axis, Curve, curves
 from obverse.learn.exercises import Exercise, Number
 from obverse.learn.lesson import Lesson, Slider, Step, Text
 from obverse.learn.rooms import Columns, room
 from obverse.learn.shown import Shown, table
 from obverse.mechanisms import DiscreteLaplace
 from obverse.mechanisms.enclosures import exp_plus
-from obverse.plan.curves import Axis, Curve, curves
 
 OFFICE = """
 [project]

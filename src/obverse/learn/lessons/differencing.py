@@ -16,7 +16,7 @@ from obverse.learn.lesson import Lesson, Slider, Step, Text
 from obverse.learn.rooms import Columns, room, write_csv
 from obverse.learn.shown import Shown, table
 from obverse.mechanisms import DiscreteLaplace
-from obverse.session.attacking import asked_of
+from obverse.review.attacking import asked_of
 
 STUDY = """
 [project]

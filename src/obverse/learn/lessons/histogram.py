@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from obverse.answers.curves import Axis, Curve, curves
+from obverse.answers.plots import bars
 from obverse.learn.exercises import Exercise, Number
 from obverse.learn.lesson import Lesson, Slider, Step, Text
 from obverse.learn.rooms import Columns, room
 from obverse.learn.shown import Shown, table
-from obverse.plan.curves import Axis, Curve, curves
-from obverse.release.plots import bars
 
 TOWN = """
 [project]

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from obverse.anonymize.files import Files, anonymize
 from obverse.anonymize.wish import Wish
 from obverse.attack.attacks import Homogeneity, Intersection
 from obverse.learn.exercises import Exercise, Number
 from obverse.learn.lesson import Lesson, Slider, Step, Text
 from obverse.learn.shown import Shown, table
-from obverse.session.anonymizing import Files, anonymize
 
 QUASI = ("zip", "age", "nationality")
 SECRETS = {

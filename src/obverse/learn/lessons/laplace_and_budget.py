@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from obverse.answers.curves import Axis, Curve, curves
 from obverse.core.errors import BudgetExceeded
 from obverse.learn.exercises import Exercise, Number
 from obverse.learn.lesson import Lesson, Slider, Step, Text
 from obverse.learn.rooms import Columns, room
 from obverse.learn.shown import Shown, table
 from obverse.mechanisms import DiscreteLaplace
-from obverse.plan.curves import Axis, Curve, curves
 
 SHOP = """
 [project]

@@ -6,15 +6,15 @@ from fractions import Fraction
 
 import numpy as np
 
+from obverse.answers.curves import Axis, Curve, curves
+from obverse.collect.estimate import estimate
+from obverse.collect.foresee import foresee, people_needed
+from obverse.collect.tally import tallied
 from obverse.core.rng import Rng
 from obverse.learn.exercises import Exercise, Number
 from obverse.learn.lesson import Lesson, Slider, Step, Text
 from obverse.learn.rooms import room, survey
 from obverse.learn.shown import Shown, table
-from obverse.local.estimate import estimate
-from obverse.local.foresee import foresee, people_needed
-from obverse.local.tally import tallied
-from obverse.plan.curves import Axis, Curve, curves
 
 TRUSTED = """
 [project]

@@ -6,12 +6,12 @@ import math
 from fractions import Fraction
 
 from obverse.accounting.belief import posterior
+from obverse.answers.curves import Axis, Curve, curves
 from obverse.learn.exercises import Exercise, Number
 from obverse.learn.lesson import Lesson, Slider, Step, Text
 from obverse.learn.rooms import room
 from obverse.learn.shown import Shown, at_most, table
 from obverse.mechanisms import DiscreteLaplace
-from obverse.plan.curves import Axis, Curve, curves
 
 WARD = """
 [project]

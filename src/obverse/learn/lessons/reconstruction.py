@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from obverse.answers.curves import Axis, Curve, curves
 from obverse.attack.attacks import Reconstruction
 from obverse.attack.exhaustive import bits_of, consistent
 from obverse.attack.targets import Counting, Person
@@ -17,8 +18,7 @@ from obverse.learn.lesson import Lesson, Slider, Step, Text
 from obverse.learn.rooms import Columns, room
 from obverse.learn.shown import Shown, table
 from obverse.mechanisms import DiscreteLaplace
-from obverse.plan.curves import Axis, Curve, curves
-from obverse.session.attacking import asked_of
+from obverse.review.attacking import asked_of
 
 CLINIC = """
 [project]

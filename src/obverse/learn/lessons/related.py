@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from obverse.accounting.belief import belief, posterior
 from obverse.accounting.group import grouped
+from obverse.answers.curves import Axis, Curve, curves
 from obverse.catalog.model import Budget
 from obverse.core.ledger import Spent
 from obverse.core.units import Neighbours
@@ -13,7 +14,6 @@ from obverse.learn.exercises import Exercise, Number
 from obverse.learn.lesson import Lesson, Slider, Step, Text
 from obverse.learn.rooms import Columns, room
 from obverse.learn.shown import Shown, at_most, table
-from obverse.plan.curves import Axis, Curve, curves
 
 FLATS = """
 [project]

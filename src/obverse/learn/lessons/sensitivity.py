@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from obverse.answers.curves import Axis, Curve, curves
 from obverse.core.errors import Refused
 from obverse.learn.exercises import Exercise, Sql, Verdict
 from obverse.learn.lesson import Lesson, Slider, Step, Text
 from obverse.learn.rooms import Columns, room
 from obverse.learn.shown import Shown, table
-from obverse.plan.curves import Axis, Curve, curves
 
 HEIGHTS = """
 [project]

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from obverse.attack.evidence import epsilon_lower_bound
+from obverse.attack.lower_bound.evidence import epsilon_lower_bound
 from obverse.core.rng import Rng
 from obverse.learn.exercises import Choice, Exercise
 from obverse.learn.lesson import Lesson, Slider, Step, Text

@@ -8,15 +8,15 @@ from fractions import Fraction
 import numpy as np
 
 from obverse.accounting.belief import posterior
+from obverse.collect.card import card_json
+from obverse.collect.protocols import CountMean, Rappor
+from obverse.collect.randomness.hashing import item_key
+from obverse.collect.tally import tallied
 from obverse.core.rng import Rng
 from obverse.learn.exercises import Exercise, Number
 from obverse.learn.lesson import Lesson, Slider, Step, Text
 from obverse.learn.rooms import survey
 from obverse.learn.shown import Shown, at_most, table
-from obverse.local.card import card_json
-from obverse.local.hashing import item_key
-from obverse.local.protocols import CountMean, Rappor
-from obverse.local.tally import tallied
 
 DAILY = """
 [project]

@@ -7,16 +7,16 @@ from fractions import Fraction
 import numpy as np
 
 from obverse.accounting.belief import posterior
+from obverse.answers.curves import Axis, Curve, curves
+from obverse.collect.estimate import estimate
+from obverse.collect.protocols import Direct
+from obverse.collect.tally import Tally
 from obverse.core.rng import Rng
 from obverse.learn.exercises import Exercise, Number
 from obverse.learn.lesson import Lesson, Slider, Step, Text
 from obverse.learn.rooms import survey
 from obverse.learn.shown import Shown, at_most, table
-from obverse.local.estimate import estimate
-from obverse.local.protocols import Direct
-from obverse.local.tally import Tally
 from obverse.mechanisms import RandomizedResponse
-from obverse.plan.curves import Axis, Curve, curves
 
 CLASS = """
 [project]

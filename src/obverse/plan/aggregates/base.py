@@ -11,9 +11,9 @@ from obverse.core.types import Type
 from obverse.core.units import Neighbours
 from obverse.mechanisms.base import Additive
 from obverse.plan.intervals import Noise
-from obverse.plan.measure import Measure, Term, bits_under
+from obverse.plan.measures import Measure, Term, bits_under
 from obverse.plan.nodes import Shape
-from obverse.plan.question import AggregateCall
+from obverse.plan.query import AggregateCall
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from obverse.core.types import Type
 from obverse.plan.aggregates.base import Estimate, Served, Setting, capped, counted
-from obverse.plan.measure import Measure, count_term
-from obverse.plan.question import AggregateCall
+from obverse.plan.measures import Measure, count_term
+from obverse.plan.query import AggregateCall
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from obverse.plan.aggregates.variance import population
 from obverse.plan.expressions import Expr, literal, null_of
 from obverse.plan.functions import call as function
 from obverse.plan.intervals import half_width, ratio
-from obverse.plan.measure import Measure, count_term, product_term, square_term, sum_term
-from obverse.plan.question import AggregateCall
+from obverse.plan.measures import Measure, count_term, product_term, square_term, sum_term
+from obverse.plan.query import AggregateCall
 
 if TYPE_CHECKING:
     import numpy as np

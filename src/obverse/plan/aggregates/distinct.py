@@ -9,9 +9,9 @@ from typing import ClassVar
 from obverse.core.errors import Refused
 from obverse.core.types import Type
 from obverse.plan.aggregates.base import Estimate, Served, Setting, capped, counted
-from obverse.plan.measure import Measure, Term, count_term
+from obverse.plan.measures import Measure, Term, count_term
 from obverse.plan.nodes import Shape
-from obverse.plan.question import AggregateCall
+from obverse.plan.query import AggregateCall
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from obverse.core.errors import Refused, invariant
 from obverse.core.types import Type
 from obverse.plan.aggregates.base import Estimate, Places, Served, Setting, capped
 from obverse.plan.expressions import domain
-from obverse.plan.measure import Measure, choice_term
-from obverse.plan.question import AggregateCall
+from obverse.plan.measures import Measure, choice_term
+from obverse.plan.query import AggregateCall
 
 VALUES_MAX = 10_000
 SCORES_MAX = 1 << 26

@@ -10,7 +10,7 @@ from obverse.core.errors import Refused
 from obverse.core.units import Neighbours
 from obverse.plan.aggregates.base import Setting
 from obverse.plan.expressions import Expr
-from obverse.plan.measure import bounded
+from obverse.plan.measures import bounded
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from obverse.core.errors import Refused, invariant
 from obverse.core.types import Type
 from obverse.plan.aggregates.base import Estimate, Places, Served, Setting, capped
 from obverse.plan.expressions import number_bounds
-from obverse.plan.measure import Measure, ordered_bounds, tree_term
-from obverse.plan.question import AggregateCall
+from obverse.plan.measures import Measure, ordered_bounds, tree_term
+from obverse.plan.query import AggregateCall
 
 WHOLE_MAX = 1 << 53  # whole numbers that a double holds; places among larger ones are doubles
 

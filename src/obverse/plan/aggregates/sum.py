@@ -8,8 +8,8 @@ from typing import ClassVar
 from obverse.core.types import Type
 from obverse.plan.aggregates.base import Estimate, Served, Setting, capped, sums
 from obverse.plan.expressions import Ref, number_bounds
-from obverse.plan.measure import Measure, sum_term
-from obverse.plan.question import AggregateCall
+from obverse.plan.measures import Measure, sum_term
+from obverse.plan.query import AggregateCall
 
 WHOLE_MAX = 1 << 31
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from obverse.core.types import Type
 from obverse.plan.aggregates.base import Estimate, Noisy, Served, Setting, capped, sums
 from obverse.plan.intervals import half_width, ratio
-from obverse.plan.measure import Measure, count_term, square_term, sum_term
-from obverse.plan.question import AggregateCall
+from obverse.plan.measures import Measure, count_term, square_term, sum_term
+from obverse.plan.query import AggregateCall
 
 if TYPE_CHECKING:
     from obverse.plan.intervals import Floats

@@ -11,8 +11,8 @@ from obverse.plan.dialects import postgres_doubles as doubles
 from obverse.plan.dialects import postgres_reading as reading
 from obverse.plan.dialects.base import SMALL, TERM_MOST, Dialect, listed
 from obverse.plan.dialects.letters import letters
-from obverse.plan.patterns import folded as fold
-from obverse.plan.patterns import pieces
+from obverse.plan.dialects.patterns import folded as fold
+from obverse.plan.dialects.patterns import pieces
 
 C = 'COLLATE "C"'
 NAMED_MAX = 63  # bytes of a name; longer ones are cut without a word

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 
 from obverse.core.errors import invariant
 from obverse.plan.dialects.letters import letters
-from obverse.plan.patterns import folded as fold
-from obverse.plan.patterns import like_parts, pieces
+from obverse.plan.dialects.patterns import folded as fold
+from obverse.plan.dialects.patterns import like_parts, pieces
 
 PLACE_MAX = 2**31 - 1
 SMALL_ASCII = string.ascii_lowercase

@@ -18,12 +18,12 @@ from functools import lru_cache
 from obverse.core.bounds import UNBOUNDED, Bounds, Categories, Interval
 from obverse.core.types import Type, Value, days
 from obverse.plan.dialects.base import Dialect
+from obverse.plan.dialects.patterns import pieces
 from obverse.plan.expressions import ColumnFacts
 from obverse.plan.functions.base import ANY, Facts, Function, Printed, literal_text, mismatch, need, tainted
+from obverse.plan.functions.categorical import CHARACTERS_MAX, over_lists
 from obverse.plan.functions.dates import TEMPORAL, ends_of, midnight_of, units_between
-from obverse.plan.functions.listing import CHARACTERS_MAX, over_lists
 from obverse.plan.functions.text import strict
-from obverse.plan.patterns import pieces
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (

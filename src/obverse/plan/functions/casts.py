@@ -19,7 +19,7 @@ from obverse.core.types import INT64_MAX, INT64_MIN, Type, Value
 from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import ColumnFacts, number_bounds
 from obverse.plan.functions.base import Facts, Function, Printed, always_null, mismatch, widened
-from obverse.plan.functions.listing import over_lists
+from obverse.plan.functions.categorical import over_lists
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?", re.ASCII)
 FROM: dict[Type, tuple[Type, ...]] = {

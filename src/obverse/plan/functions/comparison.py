@@ -14,6 +14,7 @@ from collections.abc import Callable
 from obverse.core.bounds import UNBOUNDED
 from obverse.core.types import Type, Value
 from obverse.plan.dialects.base import Dialect
+from obverse.plan.dialects.patterns import folded, like_parts, matches
 from obverse.plan.expressions import ColumnFacts
 from obverse.plan.functions.arithmetic import as_type
 from obverse.plan.functions.base import (
@@ -29,7 +30,6 @@ from obverse.plan.functions.base import (
     ranked,
     tainted,
 )
-from obverse.plan.patterns import folded, like_parts, matches
 
 
 def _truth(facts: Facts, null: bool) -> ColumnFacts:

@@ -26,7 +26,7 @@ from obverse.plan.functions.base import (
     mismatch,
     need,
 )
-from obverse.plan.functions.listing import over_lists, with_nulls
+from obverse.plan.functions.categorical import over_lists, with_nulls
 from obverse.plan.functions.text import literal_texts, strict
 
 LENGTH_MAX = 4096

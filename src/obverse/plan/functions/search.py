@@ -15,7 +15,7 @@ from obverse.core.types import Type, Value
 from obverse.plan.dialects.base import Dialect
 from obverse.plan.expressions import ColumnFacts
 from obverse.plan.functions.base import ANY, Facts, Function, Printed, literal_text, need, tainted
-from obverse.plan.functions.listing import over_lists
+from obverse.plan.functions.categorical import over_lists
 from obverse.plan.functions.text import Print, literal_texts, strict
 
 NEEDLES: tuple[Value, ...] = ("", "a", "aA", "k1", "é", "ß", "%", "x" * 300)

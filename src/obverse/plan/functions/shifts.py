@@ -29,7 +29,7 @@ from obverse.plan.functions.base import (
     need,
     tainted,
 )
-from obverse.plan.functions.listing import over_lists
+from obverse.plan.functions.categorical import over_lists
 from obverse.plan.functions.text import strict
 
 START, END = dt.datetime.min, dt.datetime.max

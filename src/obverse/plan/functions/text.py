@@ -25,7 +25,7 @@ from obverse.plan.functions.base import (
     mismatch,
     need,
 )
-from obverse.plan.functions.listing import Known, anything, ascii_only, over_lists
+from obverse.plan.functions.categorical import Known, anything, ascii_only, over_lists
 
 PLACE_MAX = 2**31 - 1
 Print = Callable[[Printed, Facts, Dialect], str]

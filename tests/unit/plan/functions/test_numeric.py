@@ -15,7 +15,7 @@ from obverse.core.types import Type, Value
 from obverse.plan.expressions import Call, ColumnFacts, Expr, Ref, domain, literal
 from obverse.plan.functions import BY_NAME, call, meaning
 from obverse.plan.functions.analytic import ANALYTIC
-from obverse.plan.rules.stack import modelled
+from obverse.plan.stability.joint import modelled
 
 finite = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e150, max_value=1e150)
 usual = st.floats(allow_nan=False, allow_infinity=False, min_value=-50, max_value=50)

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from obverse.core.bounds import UNBOUNDED, Categories
 from obverse.core.errors import Refused
 from obverse.core.types import Type, Value
-from obverse.plan import print as printing
 from obverse.plan.dialects import DIALECTS
+from obverse.plan.emit import expressions as printing
 from obverse.plan.expressions import Call, ColumnFacts, Expr, Ref, literal
 from obverse.plan.functions import BY_NAME, call
 from obverse.plan.functions.growing import LENGTH_MAX
-from obverse.plan.rules.stack import modelled, value_on
+from obverse.plan.stability.joint import modelled, value_on
 
 D = DIALECTS["duckdb"]
 ANY_TEXT = Ref("t", ColumnFacts(Type.TEXT))
