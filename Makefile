@@ -14,12 +14,13 @@ BIN := .venv/bin
 endif
 LOCK := requirements/dev.txt
 
-.PHONY: help install demo test packages soak bench docs dist lock clean
+.PHONY: help install demo test house packages soak bench docs dist lock clean
 
 help:
 	@echo "make demo     ask three private questions of a sample, and say how to open it in a browser"
 	@echo "make test     lint, types, import contracts and tests"
 	@echo "make install  only make the environment .venv"
+	@echo "make house    figures of the source tree: size, imports, folders, cycles"
 	@echo "make soak     the longer checks"
 	@echo "make bench    measure speed"
 	@echo "make docs     build the documentation into site/"
@@ -36,6 +37,7 @@ test: .venv/.developing packages
 	$(BIN)/ruff check src tests bench
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.house
 	$(BIN)/python -m pytest -n 3 -m "not soak"
 
 # Debian packages that tests need; in continuous integration they are installed, elsewhere those tests skip by name.
@@ -45,6 +47,9 @@ packages:
 	{ apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$(cat .ci/apt.txt); }; fi
 	@if [ "$$CI" = true ] && command -v npm >/dev/null && [ ! -d web/node_modules ]; then \
 	cd web && npm ci --silent || echo "the page's packages cannot be had: its rebuild and axe-core are skipped by name"; fi
+
+house: .venv/.developing
+	@$(BIN)/python -m tests.house --list
 
 soak: .venv/.developing
 	$(BIN)/python -m pytest -n 2 -m soak

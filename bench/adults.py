@@ -1,4 +1,5 @@
-"""Adult-like rows of any size: UCI Adult drawn with replacement, ages moved by up to 2, and a skewed 5-digit postal code.
+"""Adult-like rows of any size: UCI Adult drawn with replacement, ages moved by up to 2, and a skewed 5-digit postal
+code.
 
 Adult and its hierarchies are not part of this project: they are looked for in ../shared/data, or in OBVERSE_ADULT.
 """

@@ -1,7 +1,7 @@
 """Anonymize: the optimum beside all nodes, both searches and all checks at a million rows, anjana and pycanon.
 
-`python bench/anonymize.py`; BENCH_QUICK=1 leaves the peers out. CPU is user and system time, each in a process of its own; a
-search is timed with and without reading and writing. Adult must be at hand (see adults.py).
+`python bench/anonymize.py`; BENCH_QUICK=1 leaves the peers out. CPU is user and system time, each in a process of its
+own; a search is timed with and without reading and writing. Adult must be at hand (see adults.py).
 """
 
 from __future__ import annotations
@@ -20,15 +20,22 @@ import asking
 import trips
 from peers import setup
 
-MILLION, SMALL = 1_000_000, 30_000
-K, SUPPRESS = 5, 0.05
-OPTIMAL_S, MONDRIAN_S, CHECKS_S, MEMORY_MB, AVERAGE = 10.0, 3.0, 1.0, 2048, 1.4
-TIMES_ANJANA, TIMES_PYCANON = 10, 50
+MILLION = 1_000_000
+SMALL = 30_000
+K = 5
+SUPPRESS = 0.05
+OPTIMAL_S = 10.0
+MONDRIAN_S = 3.0
+CHECKS_S = 1.0
+MEMORY_MB = 2048
+AVERAGE = 1.4
+TIMES_ANJANA = 10
+TIMES_PYCANON = 50
 
 
 def wish(search: str) -> Any:
     from obverse.anonymize.files import hierarchy_files
-    from obverse.anonymize.wish import Wish
+    from obverse.anonymize.request import Wish
 
     recipes = {name: one for name, one in hierarchy_files(adults.hierarchies()).items() if name in adults.QUASI}
     limit = SUPPRESS if search == "optimal" else 0.0
@@ -82,10 +89,9 @@ def checked(rows: int) -> dict[str, Any]:
 def every_node() -> dict[str, Any]:
     """Adult itself, nine columns: the search's optimum and that of all 12,960 nodes."""
     from obverse.anonymize.files import Columns, collapsed, hierarchy_files
-    from obverse.anonymize.lattice import Search
+    from obverse.anonymize.hierarchies import built
+    from obverse.anonymize.lattice import Judge, Search
     from obverse.anonymize.models import Large
-    from obverse.anonymize.nodes import Judge
-    from obverse.anonymize.recipes import built
     from obverse.engines.collapse import Preparation, Workshop
 
     recipes = hierarchy_files(adults.HIERARCHIES)
@@ -136,7 +142,8 @@ def ratio(what: str, mine: dict[str, Any], field: str, other: dict[str, Any], le
 
 
 def bars() -> list[dict[str, Any]]:
-    nodes, small = ours("nodes"), ours("search", "optimal", str(SMALL))
+    nodes = ours("nodes")
+    small = ours("search", "optimal", str(SMALL))
     optimal, boxes = (ours("search", search, str(MILLION)) for search in ("optimal", "mondrian"))
     checks = ours("checks", str(MILLION))
     shown = "no answer" if "why" in nodes else f"{nodes['looked_at']:,} of {nodes['nodes']:,}"

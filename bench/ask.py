@@ -18,10 +18,10 @@ import numpy as np
 from obverse.catalog.load import loads
 from obverse.core.rng import Rng
 from obverse.core.secret import Exact
-from obverse.plan.release.finish import finish
-from obverse.plan.release.randomize import randomize
-from obverse.session.opening import load_project
+from obverse.plan.release.noise import randomize
+from obverse.plan.release.postprocess import finish
 from obverse.session.planning import Planned, Wish, plan, read
+from obverse.session.project import load_project
 
 ROWS = int(os.environ.get("BENCH_ROWS", "10000000"))
 GROUPS = 1_000_000

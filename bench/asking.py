@@ -1,7 +1,9 @@
-"""The whole `ask` beside the best hand-written SQL that bounds contributions equally: CPU, peak memory, error; and planning.
+"""The whole `ask` beside the best hand-written SQL that bounds contributions equally: CPU, peak memory, error; and
+planning.
 
-Each figure comes from fresh processes, ours and the hand-written in turn. `python bench/asking.py` prints the comparison;
-BENCH_ROWS chooses the sizes. Errors are against the exact answer over all rows: what the caps cost, and the noise.
+Each figure comes from fresh processes, ours and the hand-written in turn. `python bench/asking.py` prints the
+comparison; BENCH_ROWS chooses the sizes. Errors are against the exact answer over all rows: what the caps cost, and the
+noise.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ from typing import Any
 import trips
 
 PASSES = int(os.environ.get("BENCH_PASSES", "3"))  # with 4 calls of 5 questions: 60 of the budget, which is 100
-TIMES, MEMORY, PLANNING_S, AUTO_ERROR = 1.3, 1.3, 0.030, 0.5
+TIMES = 1.3
+MEMORY = 1.3
+PLANNING_S = 0.030
+AUTO_ERROR = 0.5
 LEARNING = Fraction(1, 10)  # of epsilon 1, paid for the histograms of limits = "auto"; the question gets the rest
 TOML = """
 [project]
@@ -61,12 +66,14 @@ HAND = {
     "sum+avg by city x product": f"""
         SELECT city, product, sum(cents * w_sum), sum(cents * w) - 5000 * sum(w), sum(w)
         FROM (SELECT user_id, city, product, {CENTS}::BIGINT AS cents FROM trips) JOIN (
-            SELECT user_id, {WEIGHT} AS w, least({ONE}, ({ONE} * {SUM_CAP}) // greatest(1, sum({CENTS})::BIGINT)) AS w_sum
+            SELECT user_id, {WEIGHT} AS w, least({ONE}, ({ONE} * {SUM_CAP}) // greatest(1, sum({CENTS})::BIGINT)) AS \
+w_sum
             FROM trips GROUP BY user_id) USING (user_id) GROUP BY city, product""",
     "median by product": f"SELECT product, {CENTS} AS cents, sum(w) FROM trips {WEIGHTS} GROUP BY product, cents",
     "users by city": f"""
         WITH pairs AS MATERIALIZED (SELECT DISTINCT user_id, city FROM trips) SELECT city, sum(w) FROM pairs JOIN (
-            SELECT user_id, least({ONE}, ({ONE} * {trips.GROUPS_PER_USER}) // count(*)) AS w FROM pairs GROUP BY user_id)
+            SELECT user_id, least({ONE}, ({ONE} * {trips.GROUPS_PER_USER}) // count(*)) AS w FROM pairs GROUP BY \
+user_id)
         USING (user_id) GROUP BY city""",
 }
 
@@ -99,7 +106,8 @@ def medians(lines: list[tuple[Any, ...]]) -> trips.Values:
     found: trips.Values = {}
     for product in trips.PRODUCTS:
         cells = sorted((int(cents), float(w)) for p, cents, w in lines if p == product)
-        half, seen = sum(w for _, w in cells) / 2, 0.0
+        half = sum(w for _, w in cells) / 2
+        seen = 0.0
         for cents, w in cells:
             seen += w
             if seen >= half:
@@ -123,7 +131,10 @@ def ours(name: str, project: Path, epsilon: Fraction) -> tuple[Callable[[], Any]
 
 
 def prepare(project: Path, system: str, rows: int) -> None:
-    """Make the project and open it once: a source is read through when it is first seen. Learn where limits are auto."""
+    """Make the project and open it once: a source is read through when it is first seen.
+
+    Learn where limits are auto.
+    """
     import obverse
 
     project.mkdir()
@@ -241,7 +252,9 @@ def planning() -> dict[str, Any]:
     from obverse.session.planning import Wish, plan, read
 
     listed = [json.dumps(names) for names in (trips.CITIES, trips.PRODUCTS)]
-    text = TOML.format(delta=trips.DELTA, source='"t.parquet"', limits=LIMITS["ours"], cities=listed[0], products=listed[1])
+    text = TOML.format(
+        delta=trips.DELTA, source='"t.parquet"', limits=LIMITS["ours"], cities=listed[0], products=listed[1]
+    )
     catalog = loads(text, Path("."))
     costs = []
     for _ in range(31):

@@ -1,4 +1,6 @@
-"""Strength and cost of attacks: `python bench/attacks.py`. Ends with 1 where a bar is missed. CPU seconds, all threads."""
+"""Strength and cost of attacks: `python bench/attacks.py`. Ends with 1 where a bar is missed. CPU seconds, all
+threads.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,12 @@ from obverse.attack.attacks import FuzzyLinkage, Linkage, Membership, Reconstruc
 from obverse.attack.attacks.reconstruction import noisy_sums
 from obverse.attack.examples import clues_about, film_ratings, masked, people_list, pick
 from obverse.attack.finding import Finding
-from obverse.attack.programs import certain_bits
+from obverse.attack.solvers import certain_bits
 
 SEED = 20261116
-RATE_MIN, CPU_S_MAX = 1.0, 5.0  # of n = 1,000, 4n answers, noise of 0.1 sqrt(n)
+# of n = 1,000, 4n answers, noise of 0.1 sqrt(n)
+RATE_MIN = 1.0
+CPU_S_MAX = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,9 @@ def measured(name: str, run: Callable[[], Finding]) -> Line:
 def reconstruction(people: int, each: int, noise: float, method: Any = "least-squares") -> Line:
     sums, truth = noisy_sums(np.random.default_rng(SEED), people, noise * people**0.5)
     attack = Reconstruction(method, queries=each * people, timeout_s=300)
-    return measured(f"reconstruction, {method}, n {people:,}, {each}n, {noise:g} sqrt(n)", lambda: attack.run(sums, truth))
+    return measured(
+        f"reconstruction, {method}, n {people:,}, {each}n, {noise:g} sqrt(n)", lambda: attack.run(sums, truth)
+    )
 
 
 def certificate(people: int, queries: int, error: float) -> None:
@@ -55,7 +61,8 @@ def certificate(people: int, queries: int, error: float) -> None:
     proof = certain_bits(subsets, answers, error, timeout_s=120)
     said = f"{int(proof.certain.sum())} of {people} proved, {'all decided' if proof.decided else 'time is up'}"
     print(
-        f"certain bits, n {people}, {queries} answers within {error:g}: {said}, {time.process_time() - begun:.2f} s", flush=True
+        f"certain bits, n {people}, {queries} answers within {error:g}: {said}, {time.process_time() - begun:.2f} s",
+        flush=True,
     )
 
 
@@ -65,11 +72,14 @@ def linkage(people: int) -> None:
     inside = dict(pick(everybody, slice(0, people // 2)))
     on = ("zip", "birth", "sex")
     measured(
-        f"linkage, {people:,} known, {people // 2:,} rows as they are", lambda: Linkage().run(inside, everybody, on, truth="id")
+        f"linkage, {people:,} known, {people // 2:,} rows as they are",
+        lambda: Linkage().run(inside, everybody, on, truth="id"),
     )
     general = {**inside, "zip": masked(inside["zip"], 4)}
     general["birth"] = np.array([birth[:7] for birth in inside["birth"]], dtype=object)
-    measured("linkage, the same with ZIP 0213* and month of birth", lambda: Linkage().run(general, everybody, on, truth="id"))
+    measured(
+        "linkage, the same with ZIP 0213* and month of birth", lambda: Linkage().run(general, everybody, on, truth="id")
+    )
 
 
 def ratings() -> None:

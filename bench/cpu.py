@@ -41,7 +41,9 @@ def tree(*roots: int) -> list[int]:
 
 
 def tree_cpu_s(*roots: int) -> float:
-    """User and system seconds of the processes, of all that they started, and of what these waited for when it ended."""
+    """User and system seconds of the processes, of all that they started, and of what these waited for when it
+    ended.
+    """
     return TICK_S * sum(sum(map(int, found[11:15])) for pid in tree(*roots) if (found := fields(pid)))
 
 

@@ -1,13 +1,14 @@
-"""The whole `ask` on PostgreSQL and on Spark beside the best hand-written SQL that bounds contributions equally, in CPU.
+"""The whole `ask` on PostgreSQL and on Spark beside the best hand-written SQL that bounds contributions equally, in
+CPU.
 
 CPU is user and system time of everything that works for a question: this process, and all processes of the server, also
-those that ended, or the JVM. Each question has a process of its own, in which ours and the hand-written take turns: some
-rounds to warm up, then the least of several. `python bench/engines.py` prints the comparison; BENCH_ENGINES=postgres,spark
-and BENCH_ENGINE_ROWS=10000000 choose.
+those that ended, or the JVM. Each question has a process of its own, in which ours and the hand-written take turns:
+some rounds to warm up, then the least of several. `python bench/engines.py` prints the comparison;
+BENCH_ENGINES=postgres,spark and BENCH_ENGINE_ROWS=10000000 choose.
 
-On Spark a question costs more than 50 ms before it reads a row: its plan is made and compiled, jobs and tasks are sent out.
-What that is, is measured by the hand-written question on a table of the same columns with a thousand rows. It is ours that
-may take it once more; how long our own SQL takes to compile gives us nothing.
+On Spark a question costs more than 50 ms before it reads a row: its plan is made and compiled, jobs and tasks are sent
+out. What that is, is measured by the hand-written question on a table of the same columns with a thousand rows. It is
+ours that may take it once more; how long our own SQL takes to compile gives us nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ import on_postgres
 import on_spark
 import trips
 
-TIMES, MORE_S = 1.3, 0.050
+TIMES = 1.3
+MORE_S = 0.050
 LONGEST_S = 1800.0
 TITLES = {"postgres": "PostgreSQL", "spark": "Spark"}
 WARM = {"postgres": 1, "spark": int(os.environ.get("BENCH_WARM", "5"))}  # the JVM compiles what it has run often
@@ -78,7 +80,8 @@ def prepare(engine: str, rows: int, project: Path) -> None:
 
 def turns(clock: Callable[[], float], warm: int, *calls: Callable[[], Any]) -> tuple[list[float], list[Any]]:
     """Of calls that take turns, the least CPU of each after warming up, and what it gave last."""
-    least, given = [float("inf")] * len(calls), [None] * len(calls)
+    least = [float("inf")] * len(calls)
+    given = [None] * len(calls)
     for round_ in range(warm + trips.ROUNDS):
         for place, call in enumerate(calls):
             before = clock()
@@ -119,10 +122,12 @@ def child(engine: str, rows: int, name: str, project: Path) -> None:
 
 def compare(engine: str, rows: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Measurements of ours and of the hand-written SQL on one engine at one size, and their bars."""
-    title, size = TITLES[engine], trips.size_name(rows)
+    title = TITLES[engine]
+    size = trips.size_name(rows)
     if lacking := missing(engine):
         return [], [asking.bar(f"{size} {title}", lacking, "-", None)]
-    records, bars = [], []
+    records = []
+    bars = []
     with tempfile.TemporaryDirectory(prefix="obverse-bench-") as made:
         for name in ("prepare", *trips.QUESTIONS):
             if name != "prepare":
@@ -142,7 +147,9 @@ def compare(engine: str, rows: int) -> tuple[list[dict[str, Any]], list[dict[str
 
 
 def judged(engine: str, rows: int, name: str, found: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    mine, theirs, overhead = found["ours"], found["hand"], found["overhead"]
+    mine = found["ours"]
+    theirs = found["hand"]
+    overhead = found["overhead"]
     head = {"rows": rows, "question": name}
     records = [
         head | {"system": f"{engine} ours", "cpu_s": mine, "error": found["error"]},

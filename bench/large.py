@@ -1,8 +1,9 @@
-"""A hundred million trips from Parquet on DuckDB: ours beside the hand-written SQL, and the most memory that a process held.
+"""A hundred million trips from Parquet on DuckDB: ours beside the hand-written SQL, and the most memory that a process
+held.
 
-Each in fresh processes, in turn, of one call each. DuckDB's memory is limited on neither side, beyond its own default of four
-fifths of the machine's. `python bench/large.py` prints the comparison, BENCH_LARGE_ROWS chooses another size. The table takes
-about 0.7 GB on disk and is written in pieces of a million rows.
+Each in fresh processes, in turn, of one call each. DuckDB's memory is limited on neither side, beyond its own default
+of four fifths of the machine's. `python bench/large.py` prints the comparison, BENCH_LARGE_ROWS chooses another size.
+The table takes about 0.7 GB on disk and is written in pieces of a million rows.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import trips
 
 ROWS = int(os.environ.get("BENCH_LARGE_ROWS", "100000000"))
 PASSES = int(os.environ.get("BENCH_LARGE_PASSES", "2"))
-TIMES, PEAK_MB = 1.3, 3000.0
+TIMES = 1.3
+PEAK_MB = 3000.0
 BYTES_PER_ROW = 20  # of disk, the table and what DuckDB puts aside
 
 
@@ -28,10 +30,13 @@ def compare() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     trips.WORK.mkdir(exist_ok=True)
     free = shutil.disk_usage(trips.WORK).free
     if free < BYTES_PER_ROW * ROWS:
-        return [], [asking.bar(f"{size} rows", f"{free / 1e9:.1f} GB of disk", f"{BYTES_PER_ROW * ROWS / 1e9:.0f} GB", None)]
+        return [], [
+            asking.bar(f"{size} rows", f"{free / 1e9:.1f} GB of disk", f"{BYTES_PER_ROW * ROWS / 1e9:.0f} GB", None)
+        ]
     for name in trips.QUESTIONS:
         trips.truth(ROWS, name)
-    records, bars = [], []
+    records = []
+    bars = []
     with tempfile.TemporaryDirectory(prefix="obverse-bench-") as made:
         opened = asking.measured("ours", ROWS, "prepare", Path(made))
         if "why" in opened:
@@ -60,7 +65,8 @@ def together(records: list[dict[str, Any]]) -> dict[str, Any]:
 def judged(what: str, mine: dict[str, Any], theirs: dict[str, Any]) -> list[dict[str, Any]]:
     if "why" in mine or "why" in theirs:
         return [asking.bar(what, mine.get("why") or theirs["why"], "an answer", False)]
-    ratio, peak = mine["cpu_s"] / theirs["cpu_s"], mine["peak_mb"]
+    ratio = mine["cpu_s"] / theirs["cpu_s"]
+    peak = mine["peak_mb"]
     return [
         asking.bar(f"{what}: CPU / hand-written", f"{ratio:.2f}", f"<= {TIMES}", ratio <= TIMES),
         asking.bar(f"{what}: peak", f"{peak:.0f} MB", f"< {PEAK_MB:.0f} MB", peak < PEAK_MB),

@@ -9,21 +9,24 @@ from typing import Any
 import asking
 import numpy as np
 import people
+from stream import Stream
 
 from obverse.collect.protocols import PROTOCOLS, Direct, LocalProtocol, Several, WordProtocol
 from obverse.collect.protocols.base import MeanProtocol
 from obverse.collect.protocols.words import bits_for
 from obverse.collect.randomness.hashing import mixed
-from obverse.core.stream import Stream
 
 EPSILONS = (Fraction(1), Fraction(3))
 PLACES = 64  # of a numeric grid
-ROUNDS, PEOPLE = 30, 20_000
+ROUNDS = 30
+PEOPLE = 20_000
 SDS = 4.9  # of 40 comparisons one is off by chance in fewer than 2 of 1,000 runs, sds being those of 30 rounds
 
 
 def keys(codes: Any, protocol: LocalProtocol) -> Any:
-    """Items as the protocol takes them: their numbers, or as many hashes of 64 bits, or words of as many bits as those have."""
+    """Items as the protocol takes them: their numbers, or as many hashes of 64 bits, or words of as many bits as
+    those have.
+    """
     if isinstance(protocol, WordProtocol):
         return mixed(codes.astype(np.uint64)) >> np.uint64(64 - protocol.letters * bits_for(protocol.symbols))
     return mixed(codes.astype(np.uint64)) if protocol.coded == "key" else codes.astype(np.uint64)
@@ -32,11 +35,14 @@ def keys(codes: Any, protocol: LocalProtocol) -> Any:
 def of_shares(protocol: LocalProtocol) -> tuple[float, float]:
     """Squared errors over the variance that is stated, averaged over items and rounds; and the sd of that.
 
-    Items of one round hang together where they share hashes, so the sd is that over rounds, if it is more than for errors
-    that are normal and independent.
+    Items of one round hang together where they share hashes, so the sd is that over rounds, if it is more than for
+    errors that are normal and independent.
     """
-    rng, size, held = Stream(), people.ITEMS, people.items(PEOPLE, people.ITEMS)
-    truth, items = np.bincount(held, minlength=size) / PEOPLE, keys(np.arange(size), protocol)
+    rng = Stream()
+    size = people.ITEMS
+    held = people.items(PEOPLE, people.ITEMS)
+    truth = np.bincount(held, minlength=size) / PEOPLE
+    items = keys(np.arange(size), protocol)
     ratios = []
     for _ in range(ROUNDS):
         found = protocol.estimate(protocol.fold(protocol.reports(keys(held, protocol), rng)), PEOPLE, items)
@@ -48,15 +54,22 @@ def of_shares(protocol: LocalProtocol) -> tuple[float, float]:
 
 
 def of_direct(protocol: Direct, truth: Any) -> Any:
-    """The variance of direct response for these shares. What is stated has estimates in their place, which are noise here."""
-    p, q = float(protocol.own), float(protocol.other)
+    """The variance of direct response for these shares.
+
+    What is stated has estimates in their place, which are noise here.
+    """
+    p = float(protocol.own)
+    q = float(protocol.other)
     return (truth * p * (1 - p) + (1 - truth) * q * (1 - q)) / (PEOPLE * (p - q) ** 2)
 
 
 def of_mean(protocol: MeanProtocol) -> tuple[float, float]:
     """Squared errors of the mean over its exact variance, for these people; and the sd of that."""
-    rng, rounds, held = Stream(), 20 * ROUNDS, people.items(PEOPLE // 10, protocol.size).astype(np.uint64)
-    n, truth = len(held), float(held.mean()) / (protocol.size - 1)
+    rng = Stream()
+    rounds = 20 * ROUNDS
+    held = people.items(PEOPLE // 10, protocol.size).astype(np.uint64)
+    n = len(held)
+    truth = float(held.mean()) / (protocol.size - 1)
     counted = np.bincount(held.view(np.int64), minlength=protocol.size)
     exact = sum(float(protocol.spread(place)) * int(many) for place, many in enumerate(counted)) / n**2
     errors = []

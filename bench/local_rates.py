@@ -27,6 +27,7 @@ import numpy as np
 import people
 import trips
 from peers import setup
+from stream import Stream
 
 from obverse.collect.protocols import (
     PROTOCOLS,
@@ -40,7 +41,6 @@ from obverse.collect.protocols import (
     Unary,
 )
 from obverse.collect.randomness.coins import Coins
-from obverse.core.stream import Stream
 
 ONE = Fraction(1)
 SKETCH = (people.SKETCH_ROWS, people.SKETCH_COLUMNS)
@@ -55,10 +55,16 @@ CLIENT = {"unary": 15, "count_mean": 15, "local_hash": 100, "hadamard": 100, "ha
 SERVER = {"unary": 50, "count_mean": 100, "local_hash": 300, "hadamard": 100, "hadamard_count_mean": 100}
 MADE = {"unary": 1 << 17, "count_mean": 1 << 17}  # reports at a time, where they are long
 MANY = 1 << 20
-PASSES, ROUNDS = 3, 5
-SWEEPS, TURNS = 8, 15
-LONG_LIST, DECODED, DECODING_S, NEAR = 65_536, 1_000_000, 5.0, 1.05
-LATENCY_US, MEMORY = 100.0, 1.1
+PASSES = 3
+ROUNDS = 5
+SWEEPS = 8
+TURNS = 15
+LONG_LIST = 65_536
+DECODED = 1_000_000
+DECODING_S = 5.0
+NEAR = 1.05
+LATENCY_US = 100.0
+MEMORY = 1.1
 CHUNK = 1 << 16
 
 
@@ -74,8 +80,12 @@ def least_s(call: Callable[[], Any]) -> float:
 
 
 def ours(name: str) -> dict[str, float]:
-    """Reports per CPU second that are made, and that are counted; of Hadamard response, that are counted and decoded."""
-    protocol, rng, n = COMPARED[name], Stream(), MADE.get(name, MANY)
+    """Reports per CPU second that are made, and that are counted; of Hadamard response, that are counted and
+    decoded.
+    """
+    protocol = COMPARED[name]
+    rng = Stream()
+    n = MADE.get(name, MANY)
     codes = local_error.keys(people.items(n, people.ITEMS), protocol)
     made = n / least_s(lambda: protocol.reports(codes, rng))
     payloads = protocol.reports(codes, rng)[: 1 << 17 if name == "local_hash" else n]
@@ -104,7 +114,8 @@ def rates() -> list[dict[str, Any]]:
     print(f"{people.ITEMS:,} items, epsilon 1; reports per CPU second")
     for side, least in (("client", CLIENT), ("server", SERVER)):
         for name, times in least.items():
-            mine, other = best["ours", name, side], best.get(("pure-ldp", name, side))
+            mine = best["ours", name, side]
+            other = best.get(("pure-ldp", name, side))
             print(f"  {side} {name:<22}{mine:>14,.0f}   pure-ldp {other or 0:>12,.0f}", flush=True)
             what = f"{side} {name}: rate / pure-ldp"
             if other is None:
@@ -119,11 +130,13 @@ def long_list() -> list[dict[str, Any]]:
     found = []
     for epsilon in local_error.EPSILONS:
         protocol = Projective.fitted(LONG_LIST, epsilon)
-        held, items = people.items(DECODED, LONG_LIST), np.arange(LONG_LIST, dtype=np.uint64)
+        held = people.items(DECODED, LONG_LIST)
+        items = np.arange(LONG_LIST, dtype=np.uint64)
         payloads = protocol.reports(held.astype(np.uint64), Stream())
         begun = time.process_time()
         estimated = protocol.estimate(protocol.fold(payloads), DECODED, items)
-        taken, growth = time.process_time() - begun, math.exp(epsilon)
+        taken = time.process_time() - begun
+        growth = math.exp(epsilon)
         optimum = 4 * growth / (DECODED * (growth - 1) ** 2)
         what = f"{protocol.name}, 1M reports, {LONG_LIST:,} items, epsilon {epsilon}"
         found.append(asking.bar(f"{what}: decoded", f"{taken:.2f} s", f"< {DECODING_S:.0f} s", taken < DECODING_S))
@@ -136,7 +149,9 @@ def long_list() -> list[dict[str, Any]]:
 
 def folding(name: str, n: int) -> None:
     """The whole of a child: n reports made and counted in chunks; its peak memory."""
-    protocol, rng, counts = COMPARED[name], Stream(), None
+    protocol = COMPARED[name]
+    rng = Stream()
+    counts = None
     for start in range(0, n, CHUNK):
         codes = local_error.keys(people.items(min(CHUNK, n - start), people.ITEMS), protocol)
         folded = protocol.fold(protocol.reports(codes, rng))
@@ -152,14 +167,16 @@ def memory() -> list[dict[str, Any]]:
             told = trips.in_child([sys.executable, __file__, name, str(n)], {}, setup.LONGEST_S)
             peaks.append(told.get("peak_mb", math.inf))
         one, four = peaks
-        shown, holds = f"{one:.0f} MB, {four:.0f} MB", four <= MEMORY * one
+        shown = f"{one:.0f} MB, {four:.0f} MB"
+        holds = four <= MEMORY * one
         found.append(asking.bar(f"server {name}: peak at 1M, at 4M reports", shown, f"{MEMORY} x", holds))
     return found
 
 
 def single() -> list[dict[str, Any]]:
     """One report at a time, as a device makes it, of the operating system's entropy: the least of many turns."""
-    coins, costs = Coins(os.urandom), dict.fromkeys(PROTOCOLS, math.inf)
+    coins = Coins(os.urandom)
+    costs = dict.fromkeys(PROTOCOLS, math.inf)
     made = {kind: kind.fitted(people.ITEMS, ONE) for kind in PROTOCOLS}
     for _ in range(SWEEPS):
         for (kind, protocol), turn in itertools.product(made.items(), range(TURNS)):

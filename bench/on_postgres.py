@@ -1,6 +1,7 @@
 """Trips on a PostgreSQL server of the bench's own, under .bench/postgres, read by a role that may do nothing else.
 
-The server is started by each process that needs it and ends with it. `load` also sets it up, for the processes after it.
+The server is started by each process that needs it and ends with it. `load` also sets it up, for the processes after
+it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import cpu
 import trips
 
 FOLDER = trips.WORK / "postgres"
-READER, VARIABLE, SOURCE = "reader", "OBVERSE_BENCH_POSTGRES", "taxi.trips"
+READER = "reader"
+VARIABLE = "OBVERSE_BENCH_POSTGRES"
+SOURCE = "taxi.trips"
 SERVER = {  # a server for analysis on a machine of 8 GB; both sides are given the same
     "shared_buffers": "1GB",
     "effective_cache_size": "4GB",
@@ -29,7 +32,8 @@ SERVER = {  # a server for analysis on a machine of 8 GB; both sides are given t
 }
 ONE = "1073741824"  # a whole row's weight, as in asking.HAND; it fits INTEGER, whose sums are the fastest
 CENTS = "CAST(least(greatest(fare, 0), 100) * 100 AS INTEGER)"
-ROWS, GROUPS = trips.ROWS_PER_USER, trips.GROUPS_PER_USER
+ROWS = trips.ROWS_PER_USER
+GROUPS = trips.GROUPS_PER_USER
 WEIGHT = f"CASE WHEN count(*) <= {ROWS} THEN {ONE} ELSE CAST({ONE} * {ROWS}::BIGINT / count(*) AS INTEGER) END"
 # Written down once: a plain subquery is computed anew by each of the parallel workers, for more than twice the CPU.
 USERS = f"g AS MATERIALIZED (SELECT user_id, {WEIGHT} AS w FROM {SOURCE} GROUP BY user_id)"
@@ -45,10 +49,12 @@ HAND = {
         FROM (SELECT user_id, city, product, {CENTS}::BIGINT AS cents FROM {SOURCE}) AS r JOIN g USING (user_id)
         GROUP BY city, product""",
     "median by product": f"""
-        WITH {USERS} SELECT product, {CENTS} AS cents, sum(w) FROM {SOURCE} JOIN g USING (user_id) GROUP BY product, cents""",
+        WITH {USERS} SELECT product, {CENTS} AS cents, sum(w) FROM {SOURCE} JOIN g USING (user_id) GROUP BY product, \
+cents""",
     "users by city": f"""
         WITH pairs AS MATERIALIZED (SELECT DISTINCT user_id, city FROM {SOURCE}) SELECT city, sum(w) FROM pairs JOIN (
-            SELECT user_id, least({ONE}, ({ONE} * {GROUPS}::BIGINT) / count(*))::INTEGER AS w FROM pairs GROUP BY user_id) AS g
+            SELECT user_id, least({ONE}, ({ONE} * {GROUPS}::BIGINT) / count(*))::INTEGER AS w FROM pairs GROUP BY \
+user_id) AS g
         USING (user_id) GROUP BY city""",
 }
 

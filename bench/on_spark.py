@@ -1,4 +1,6 @@
-"""Trips on a local Spark of two threads, read from Parquet: the session that both sides share, and the hand-written SQL."""
+"""Trips on a local Spark of two threads, read from Parquet: the session that both sides share, and the hand-written
+SQL.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ FEW = 1000  # rows of the table on which only what Spark does once per question 
 QUIET_S = 0.3  # after a question Spark tidies up in the background, which is to count for it and not for the next
 ONE = "1073741824L"  # a whole row's weight, as in asking.HAND
 CENTS = "CAST(rint(least(greatest(fare, 0D), 100D) * 100D) AS BIGINT)"
-ROWS, GROUPS = trips.ROWS_PER_USER, trips.GROUPS_PER_USER
+ROWS = trips.ROWS_PER_USER
+GROUPS = trips.GROUPS_PER_USER
 WEIGHT = f"least({ONE}, ({ONE} * {ROWS}) div count(*))"
 WEIGHTS = f"JOIN (SELECT user_id, {WEIGHT} AS w FROM trips GROUP BY user_id) USING (user_id)"
 HAND = {
@@ -37,7 +40,8 @@ HAND = {
     "sum+avg by city x product": f"""
         SELECT city, product, sum(cents * w_sum), sum(cents * w) - 5000 * sum(w), sum(w)
         FROM (SELECT user_id, city, product, {CENTS} AS cents FROM trips) JOIN (
-            SELECT user_id, {WEIGHT} AS w, least({ONE}, ({ONE} * {asking.SUM_CAP}) div greatest(1L, sum({CENTS}))) AS w_sum
+            SELECT user_id, {WEIGHT} AS w, least({ONE}, ({ONE} * {asking.SUM_CAP}) div greatest(1L, sum({CENTS}))) AS \
+w_sum
             FROM trips GROUP BY user_id) USING (user_id) GROUP BY city, product""",
     "median by product": f"SELECT product, {CENTS} AS cents, sum(w) FROM trips {WEIGHTS} GROUP BY product, cents",
     "users by city": f"""

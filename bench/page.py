@@ -1,8 +1,9 @@
 """How soon the page is ready in Chromium: `python bench/page.py`.
 
-Each of ten loads is somebody's first: a browser that was just started, with an empty profile and nothing cached, opens the
-link that signs an analyst in. Ready is when the editor takes a question, counted from the navigation by the page's own clock.
-The bar is on the slowest, since everybody has but one first time; on a machine that does something else it says nothing.
+Each of ten loads is somebody's first: a browser that was just started, with an empty profile and nothing cached, opens
+the link that signs an analyst in. Ready is when the editor takes a question, counted from the navigation by the page's
+own clock. The bar is on the slowest, since everybody has but one first time; on a machine that does something else it
+says nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from obverse.curator import accounts  # noqa: E402
 from tests.browser import CHROMIUM, browsing  # noqa: E402
 from tests.http_services import write_project  # noqa: E402
 
-LOADS, READY_MS = 10, 1000.0
+LOADS = 10
+READY_MS = 1000.0
 STEPS = {"first byte": "responseStart", "page read": "domInteractive", "scripts run": "domContentLoadedEventEnd"}
 
 

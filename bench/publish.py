@@ -15,10 +15,9 @@ import numpy as np
 import publish_solvers
 
 from obverse.core.types import Type
-from obverse.engines.parquet_writer import write_csv, write_parquet
-from obverse.engines.release_files import columns
+from obverse.engines.files import columns, write_csv, write_parquet
 from obverse.publish.hierarchy.spine import Spine, fitted
-from obverse.publish.hierarchy.topdown import topdown
+from obverse.publish.hierarchy.topdown import constrained
 
 SIZES = (1, 50, 3_000, 70_000, 200_000)
 SHARES = (0.10, 0.15, 0.20, 0.25, 0.30)  # of rho = 1
@@ -28,7 +27,8 @@ LEAST_GAIN = 0.10  # of the cell error at counties and tracts, against one-direc
 
 
 def made_up(cells: int) -> tuple[Spine, list[Any], list[Any], list[float]]:
-    """A spine, the true counts of every level, measurements with continuous noise (for speed and error only), and variances.
+    """A spine, the true counts of every level, measurements with continuous noise (for speed and error only), and
+    variances.
 
     Places differ much in how many others they hold, as counties do, and each county has a profile of its own.
     """
@@ -56,12 +56,13 @@ def speed(cells: int, most_s: float) -> list[dict[str, Any]]:
     spine, truth, measured, own = made_up(cells)
     begun = time.process_time()
     estimates = fitted(spine, measured, own)
-    whole = topdown(spine, estimates)
+    whole = constrained(spine, estimates, None, ())[0]
     cpu = time.process_time() - begun
     for level in range(1, len(SIZES)):
         assert (np.add.reduceat(whole[level], spine.starts(level), axis=-1) == whole[level - 1]).all()
         assert whole[level].min() >= 0
-    ours, plain = errors(whole, truth), errors(topdown(spine, measured), truth)
+    ours = errors(whole, truth)
+    plain = errors(constrained(spine, measured, None, ())[0], truth)
     gain = min(1 - ours[level] / plain[level] for level in (2, 3))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     quadratic, linear = publish_solvers.per_parent(spine, estimates, whole)

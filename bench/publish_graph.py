@@ -1,4 +1,6 @@
-"""Speed of networks: triangles, degrees and mixing of a million edges with their noise: `python bench/publish_graph.py`."""
+"""Speed of networks: triangles, degrees and mixing of a million edges with their noise: `python
+bench/publish_graph.py`.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +14,21 @@ import asking
 import numpy as np
 
 from obverse.core.rng import Rng
-from obverse.plan.strategy.graph.graph_base import Blocks, GraphFacts, graph_of
-from obverse.plan.strategy.graph.graph_projection import projected
+from obverse.plan.strategy.graph.network import Blocks, GraphFacts, graph_of, projected
 from obverse.plan.strategy.graph.pricing import released_parts, weigh_graph
 from obverse.plan.strategy.graph.registry import kernel_of
 from obverse.plan.strategy.graph.triangles import most_shared
 
-PEOPLE, EACH = 200_000, 5
+PEOPLE = 200_000
+EACH = 5
 STATS = ("triangles", "degrees", "mixing:group")
 MOST_S = 1.0
 
 
 def preferential(people: int, each: int, seed: int) -> dict[str, Any]:
-    """Everybody meets `each` earlier people, by their degrees (Barabasi and Albert 1999): ends of earlier edges, at random."""
+    """Everybody meets `each` earlier people, by their degrees (Barabasi and Albert 1999): ends of earlier edges, at
+    random.
+    """
     random = np.random.default_rng(seed)
     later = np.repeat(np.arange(each, people), each)
     place = (random.random(len(later)) * 2 * np.arange(len(later))).astype(np.int64)  # among the ends of earlier edges
@@ -64,7 +68,10 @@ def main() -> None:
     node = GraphFacts("node", people, degree=5000, cap=64, blocks=group)
     bars.append(released(node, rows, STATS, MOST_S))
     graph = graph_of(rows, node)
-    for name, work in (("cutting at 64", lambda: projected(graph, 64)), ("most shared friends", lambda: most_shared(graph))):
+    for name, work in (
+        ("cutting at 64", lambda: projected(graph, 64)),
+        ("most shared friends", lambda: most_shared(graph)),
+    ):
         print(f"  {name}: {timed(work)[0]:.2f} CPU s")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(f"  peak {peak:.2f} GB; largest degree {int(graph.degrees.max()):,}")

@@ -1,4 +1,6 @@
-"""Errors of CDFs against the square-root factorisation, and speed of quantile releases: `python bench/publish_quantiles.py`."""
+"""Errors of CDFs against the square-root factorisation, and speed of quantile releases: `python
+bench/publish_quantiles.py`.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,18 @@ import numpy as np
 
 from obverse.core.rng import Rng
 from obverse.core.units import Neighbours
-from obverse.plan.strategy.linear import Running
+from obverse.plan.strategy.matrix import Running
 from obverse.plan.strategy.pricing import noise_of
-from obverse.publish.base import Draft, Entries, Measured, Terms
 from obverse.publish.folder.metadata import cells_of
-from obverse.publish.quantiles.branches import Branches
-from obverse.publish.quantiles.chosen import Asked, variances_of
+from obverse.publish.method import Draft, Entries, Measured, Terms
 from obverse.publish.quantiles.leaves import Leaves, isotonic
-from obverse.publish.quantiles.line import Sums
+from obverse.publish.quantiles.lines import Asked, Branches, Sums, variances_of
 from obverse.publish.quantiles.method import Quantiles
 from obverse.publish.workload import Attribute, Workload
 
-LEAVES, ROWS, RUNS = 1024, 100_000, 40
+LEAVES = 1024
+ROWS = 100_000
+RUNS = 40
 WITHIN = 1.05  # of the square root's own error
 
 
@@ -44,12 +46,15 @@ def measured(made: Quantiles, draft: Draft, terms: Terms, counts: Any, rng: Rng 
     noise = noise_of(draft.strategy, cells, terms.neighbours, price, 1, squared=squared)
     exact = draft.strategy.apply(cells, counts.reshape(-1))
     return tuple(
-        Entries(b, m, 1.0, None if rng is None else m.sample(e, rng)) for b, m, e in zip(draft.strategy.blocks, noise, exact)
+        Entries(b, m, 1.0, None if rng is None else m.sample(e, rng))
+        for b, m, e in zip(draft.strategy.blocks, noise, exact)
     )
 
 
 def square_root(neighbours: Neighbours) -> float:
-    """The root of the mean variance of a prefix by the exact square root of the prefix matrix, with real weights, rho = 1/2."""
+    """The root of the mean variance of a prefix by the exact square root of the prefix matrix, with real weights,
+    rho = 1/2.
+    """
     weights = np.cumprod([1.0, *((2 * k - 1) / (2 * k) for k in range(1, LEAVES))])
     columns = np.array([np.concatenate([np.zeros(j), weights[: LEAVES - j]]) for j in range(LEAVES)])
     squares = (columns**2).sum(axis=1)
@@ -71,18 +76,24 @@ def rows() -> Any:
 
 
 def gaussian(neighbours: Neighbours) -> list[dict[str, Any]]:
-    made, terms, counts, rng = line(), Terms("zcdp", neighbours), rows(), Rng()
+    made = line()
+    terms = Terms("zcdp", neighbours)
+    counts = rows()
+    rng = Rng()
     draft = made.draft(terms)
     told = made.errors(measured(made, draft, terms, counts, None), terms)[0].stddev
-    best, exact = square_root(neighbours), np.cumsum(counts)
-    squares, risen = [], []
+    best = square_root(neighbours)
+    exact = np.cumsum(counts)
+    squares = []
+    risen = []
     for _ in range(RUNS):
         found = measured(made, draft, terms, counts, rng)
         over = made.split(found).prefixes(found)[0]
         squares.append(((over - exact) ** 2).mean())
         risen.append(((isotonic(over[None])[0] - exact) ** 2).mean())
     name = f"CDF of {LEAVES:,} leaves, Gaussian, {neighbours.value}"
-    seen, smooth = math.sqrt(np.mean(squares)), math.sqrt(np.mean(risen))
+    seen = math.sqrt(np.mean(squares))
+    smooth = math.sqrt(np.mean(risen))
     print(f"{name}: told {told:.4f}, square root {best:.4f}, {RUNS} releases {seen:.3f}, isotonic {smooth:.3f}")
     if neighbours is Neighbours.ADD_REMOVE:
         print(f"  no factorisation errs less than {least():.4f}")
@@ -91,7 +102,8 @@ def gaussian(neighbours: Neighbours) -> list[dict[str, Any]]:
 
 
 def laplace() -> list[dict[str, Any]]:
-    made, terms = line(), Terms("pure", Neighbours.ADD_REMOVE)
+    made = line()
+    terms = Terms("pure", Neighbours.ADD_REMOVE)
     draft = made.draft(terms)
     told = made.errors(measured(made, draft, terms, rows(), None), terms)[0].stddev
     tree = Branches(LEAVES, 16)
@@ -104,7 +116,8 @@ def laplace() -> list[dict[str, Any]]:
 
 def bands() -> list[dict[str, Any]]:
     """Standard deviations that hold the whole CDF with 95 %: what is used, and what 4,000 made-up noises needed."""
-    flat, draws = Sums(LEAVES), np.random.default_rng(1).normal(0, 1, (4000, LEAVES))
+    flat = Sums(LEAVES)
+    draws = np.random.default_rng(1).normal(0, 1, (4000, LEAVES))
     wide = np.sqrt(flat.against([1.0], np.zeros(LEAVES))[0])
     needed = float(np.quantile(np.abs(flat.prefixes([draws], [1.0]) / wide).max(axis=1), 0.95))
     used = Terms("zcdp", Neighbours.ADD_REMOVE).together(LEAVES)
@@ -118,9 +131,11 @@ def bands() -> list[dict[str, Any]]:
 
 def speed(groups: int, most_s: float) -> list[dict[str, Any]]:
     """CPU of choosing, measuring made-up counts, and everything after: bands and 19 quantiles of every group."""
-    random, found = np.random.default_rng(groups), []
+    random = np.random.default_rng(groups)
+    found = []
     for accounting in ("zcdp", "pure"):
-        made, terms = line(groups), Terms(accounting, Neighbours.ADD_REMOVE)  # type: ignore[arg-type]
+        made = line(groups)
+        terms = Terms(accounting, Neighbours.ADD_REMOVE)
         counts = random.poisson(5, (LEAVES, groups))
         begun = time.process_time()
         draft = made.draft(terms)

@@ -1,9 +1,10 @@
-"""What a quadratic and a linear program for each parent would take: timed on sampled parents of each level, times their number.
+"""What a quadratic and a linear program for each parent would take: timed on sampled parents of each level, times their
+number.
 
-The quadratic program is scipy's non-negative least squares over all cells of all children: their estimates, the places' own
-totals, and the parent's sums as rows of large weight. Above JOINT_MAX numbers it goes cell by cell without totals, which takes
-less, so that the whole is told too small rather than too large. The linear one, by HiGHS, is controlled rounding of all cells:
-each number up or down, cells' sums exact, places' totals near.
+The quadratic program is scipy's non-negative least squares over all cells of all children: their estimates, the places'
+own totals, and the parent's sums as rows of large weight. Above JOINT_MAX numbers it goes cell by cell without totals,
+which takes less, so that the whole is told too small rather than too large. The linear one, by HiGHS, is controlled
+rounding of all cells: each number up or down, cells' sums exact, places' totals near.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def quadratic(estimates: Any, sums: Any) -> Any:
     if cells * nodes > JOINT_MAX:
         design = np.vstack([np.eye(nodes), np.full((1, nodes), HEAVY)])
         return np.array([optimize.nnls(design, np.append(row, HEAVY * sum_))[0] for row, sum_ in zip(estimates, sums)])
-    totals, adding = np.kron(np.ones((1, cells)), np.eye(nodes)), np.kron(np.eye(cells), np.ones((1, nodes)))
+    totals = np.kron(np.ones((1, cells)), np.eye(nodes))
+    adding = np.kron(np.eye(cells), np.ones((1, nodes)))
     design = np.vstack([np.eye(cells * nodes), totals, HEAVY * adding])
     goal = np.concatenate([estimates.reshape(-1), estimates.sum(axis=0), HEAVY * sums])
     return optimize.nnls(design, goal)[0].reshape(cells, nodes)
@@ -43,7 +45,13 @@ def linear(near: Any, sums: Any) -> Any:
     rest = np.clip(sums - floors.sum(axis=1), 0, nodes)
     most = np.ceil(totals @ fraction) + 1
     found = optimize.linprog(
-        1 - 2 * fraction, A_eq=sparse.csr_array(adding), b_eq=rest, A_ub=totals, b_ub=most, bounds=(0, 1), method="highs"
+        1 - 2 * fraction,
+        A_eq=sparse.csr_array(adding),
+        b_eq=rest,
+        A_ub=totals,
+        b_ub=most,
+        bounds=(0, 1),
+        method="highs",
     )
     return floors if found.x is None else floors + np.rint(found.x).reshape(cells, nodes)
 
@@ -57,7 +65,8 @@ def per_parent(spine: Spine, estimates: list[Any], whole: list[Any]) -> tuple[fl
         chosen = random.choice(spine.sizes[level - 1], min(SAMPLED, spine.sizes[level - 1]), replace=False)
         took = np.zeros(2)
         for parent in chosen.tolist():
-            here, sums = slice(int(starts[parent]), int(starts[parent + 1])), whole[level - 1][:, parent].astype(float)
+            here = slice(int(starts[parent]), int(starts[parent + 1]))
+            sums = whole[level - 1][:, parent].astype(float)
             begun = time.process_time()
             near = quadratic(estimates[level][:, here], sums)
             between = time.process_time()

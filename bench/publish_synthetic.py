@@ -1,11 +1,11 @@
 """Synthetic rows through the whole product, against bars of error and CPU: `python bench/publish_synthetic.py`.
 
-Four tables. Adult, coded in integers, and PUMS are not part of this project: they are looked for in ../shared/data, or in
-OBVERSE_ADULT. Two are made here: one with dependences of three columns that no pair shows, which was in view when settings
-were chosen, as Adult was; and one whose columns each hang on two before them by tables of chances, made after that. Each run is
-a project of its own: declared, planned, charged, read, noised and drawn; writing the folder is not in its CPU. Errors are mean
-total variations over all tables of two and of three columns. What is compared, at the same price: the forest alone (a tree of
-pairs), rounds of pairs without triples, all of it, and independent columns.
+Four tables. Adult, coded in integers, and PUMS are not part of this project: they are looked for in ../shared/data, or
+in OBVERSE_ADULT. Two are made here: one with dependences of three columns that no pair shows, which was in view when
+settings were chosen, as Adult was; and one whose columns each hang on two before them by tables of chances, made after
+that. Each run is a project of its own: declared, planned, charged, read, noised and drawn; writing the folder is not in
+its CPU. Errors are mean total variations over all tables of two and of three columns. What is compared, at the same
+price: the forest alone (a tree of pairs), rounds of pairs without triples, all of it, and independent columns.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ import numpy as np
 
 import obverse
 from obverse.core.rng import Rng
+from obverse.plan.strategy.matrix import Strategy
 from obverse.plan.strategy.pricing import noise_of
-from obverse.plan.strategy.strategy import Strategy
-from obverse.publish.synthetic import rounds
-from obverse.publish.synthetic.fitting import estimated, network
+from obverse.publish.synthetic import selection
+from obverse.publish.synthetic.fitting import Noisy, estimated, network
 from obverse.publish.synthetic.marginals import share_for, variance
-from obverse.publish.synthetic.publish_synthetic import Rows, synthesized, synthetic_release
+from obverse.publish.synthetic.request import Rows, synthesized, synthetic_release
 from obverse.publish.synthetic.sampling import Shuffle, sampled
-from obverse.publish.synthetic.triples import Noisy
 
 RUNS = 5
-PAIRS_MAX, TRIPLES_MAX, CPU_MAX_S = 0.055, 0.117, 3.0
+PAIRS_MAX = 0.055
+TRIPLES_MAX = 0.117
+CPU_MAX_S = 3.0
 DENSE = 4_000_000  # cells of a table that are counted one by one
 TOML = """
 [project]
@@ -74,7 +75,8 @@ def adult() -> Table:
 def pums() -> Table:
     """1,000 people: ages and incomes in ten bins."""
     raw = np.loadtxt(adults.HOME / "PUMS.csv", delimiter=",", skiprows=1)
-    age, income = np.clip(raw[:, 0] // 10, 0, 9), np.clip(raw[:, 4] // 20_000, 0, 9)
+    age = np.clip(raw[:, 0] // 10, 0, 9)
+    income = np.clip(raw[:, 4] // 20_000, 0, 9)
     rows = np.column_stack([age, raw[:, 1], raw[:, 2] - 1, raw[:, 3] - 1, income, raw[:, 5]]).astype(np.int64)
     return Table("PUMS", dict(zip(("age", "sex", "educ", "race", "income", "married"), (10, 2, 16, 6, 10, 2))), rows)
 
@@ -109,19 +111,26 @@ def distances(real: Any, drawn: Any, sizes: Sequence[int], ways: int) -> float:
     """Mean total variation over all tables of so many columns; large ones by the cells that there are."""
     found = []
     for chosen in itertools.combinations(range(len(sizes)), ways):
-        cells, one, other = 1, np.zeros(len(real), dtype=np.int64), np.zeros(len(drawn), dtype=np.int64)
+        cells = 1
+        one = np.zeros(len(real), dtype=np.int64)
+        other = np.zeros(len(drawn), dtype=np.int64)
         for i in chosen:
-            cells, one, other = cells * sizes[i], one * sizes[i] + real[:, i], other * sizes[i] + drawn[:, i]
+            cells = cells * sizes[i]
+            one = one * sizes[i] + real[:, i]
+            other = other * sizes[i] + drawn[:, i]
         if cells > DENSE:
             _, both = np.unique(np.concatenate([one, other]), return_inverse=True)
             one, other, cells = both[: len(one)], both[len(one) :], int(both.max()) + 1
-        p, q = np.bincount(one, minlength=cells) / len(one), np.bincount(other, minlength=cells) / len(other)
+        p = np.bincount(one, minlength=cells) / len(one)
+        q = np.bincount(other, minlength=cells) / len(other)
         found.append(0.5 * float(np.abs(p - q).sum()))
     return float(np.mean(found))
 
 
 def run(folder: Path, table: Table, epsilon: Fraction) -> tuple[Any, Any, float, int, int]:
-    """Rows of one release, rows of independent columns at the same price, CPU of the first, its pairs and its triples."""
+    """Rows of one release, rows of independent columns at the same price, CPU of the first, its pairs and its
+    triples.
+    """
     columns = "\n".join(
         f'"{c}" = {{ type = "integer", bounds = [0, {n - 1}], nullable = false }}' for c, n in table.sizes.items()
     )
@@ -144,7 +153,8 @@ def independent(table: Table, course: Any, ground: Any, paid: Fraction) -> Any:
     """All columns measured once for the whole price, and rows drawn of each by itself."""
     blocks = tuple(course.column(i, str(i), share_for(n)) for i, n in enumerate(course.sizes))
     noise = noise_of(Strategy(blocks), ground.cells, ground.neighbours, paid, ground.weight, squared=ground.squared)
-    groups, ones = [np.arange(n) for n in course.sizes], []
+    groups = [np.arange(n) for n in course.sizes]
+    ones = []
     for i, (n, mechanism) in enumerate(zip(course.sizes, noise)):
         counts = mechanism.sample(np.bincount(table.rows[:, i], minlength=n), Rng())
         ones.append(Noisy(counts.astype(np.float64), float(variance(mechanism))))
@@ -155,9 +165,10 @@ def independent(table: Table, course: Any, ground: Any, paid: Fraction) -> Any:
 def compared(epsilon: Fraction, work: Path, table: Table, method: str = "all") -> dict[str, float]:
     """Means over the runs."""
     found: dict[str, list[float]] = {name: [] for name in ("two", "three", "alone", "cpu", "pairs", "triples")}
-    shape, own = tuple(table.sizes.values()), {name: getattr(rounds, name) for name in METHODS[method]}
+    shape = tuple(table.sizes.values())
+    own = {name: getattr(selection, name) for name in METHODS[method]}
     for name, value in METHODS[method].items():
-        setattr(rounds, name, value)
+        setattr(selection, name, value)
     for n in range(RUNS):
         place = work / f"{table.name}-{method}-{n}-{epsilon.numerator}-{epsilon.denominator}"
         rows, alone, cpu, pairs, triples = run(place, table, epsilon)
@@ -167,7 +178,7 @@ def compared(epsilon: Fraction, work: Path, table: Table, method: str = "all") -
         for name, value in (("cpu", cpu), ("pairs", pairs), ("triples", triples)):
             found[name].append(value)
     for name, value in own.items():
-        setattr(rounds, name, value)
+        setattr(selection, name, value)
     means = {name: float(np.mean(values)) for name, values in found.items()}
     told = ", ".join(f"{name} {mean:.4f}" for name, mean in means.items())
     print(f"{table.name}, epsilon {float(epsilon):g}, {method}: {told}", flush=True)
@@ -195,21 +206,25 @@ def main() -> None:
 
 
 def adult_bars(work: Path) -> list[dict[str, Any]]:
-    table, name = adult(), "synthetic Adult, epsilon 1"
+    table = adult()
+    name = "synthetic Adult, epsilon 1"
     one = compared(Fraction(1), work, table)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     for epsilon in (Fraction(1), Fraction(3)):
         for method in METHODS:
             if (epsilon, method) != (1, "all"):
                 compared(epsilon, work, table, method)
-    tenth, hundredth = compared(Fraction(1, 10), work, table), compared(Fraction(1, 100), work, table)
+    tenth = compared(Fraction(1, 10), work, table)
+    hundredth = compared(Fraction(1, 100), work, table)
     return [
         asking.bar(f"{name}: two columns", f"{one['two']:.4f}", f"<= {PAIRS_MAX}", one["two"] <= PAIRS_MAX),
         asking.bar(f"{name}: three columns", f"{one['three']:.4f}", f"<= {TRIPLES_MAX}", one["three"] <= TRIPLES_MAX),
         asking.bar(f"{name}: CPU", f"{one['cpu']:.2f} s", f"< {CPU_MAX_S:.0f} s", one["cpu"] < CPU_MAX_S),
         asking.bar(f"{name}: peak of this process", f"{peak:.2f} GB", "-", None),
         _no_worse("0.1", tenth),
-        asking.bar("epsilon 0.01: two columns / independent", f"{hundredth['two'] / hundredth['alone']:.3f}", "-", None),
+        asking.bar(
+            "epsilon 0.01: two columns / independent", f"{hundredth['two'] / hundredth['alone']:.3f}", "-", None
+        ),
     ]
 
 

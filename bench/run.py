@@ -1,11 +1,11 @@
-"""`make bench`: samplers, planning, local protocols, anonymize, attacks, verify, serve, the page, asking, peers, engines,
-many rows.
+"""`make bench`: samplers, planning, local protocols, anonymize, attacks, verify, serve, the page, asking, peers,
+engines, many rows.
 
-BENCH_PARTS=asking,engines chooses of samplers, ask, local, anonymize, attacks, verify, serve, wire, page, asking, peers,
-engines, large.
-BENCH_QUICK=1: 1M rows, neither peers nor local nor large. BENCH_ROWS=1000000 chooses the sizes of asking and its peers,
-BENCH_PEERS=qrlew the peers; engines.py and large.py tell what chooses theirs. All figures of one run are kept in
-.bench/results.json; those of samplers, ask, local, anonymize, attacks, verify, serve, wire and page are printed.
+BENCH_PARTS=asking,engines chooses of samplers, ask, local, anonymize, attacks, verify, serve, wire, page, asking,
+peers, engines, large. BENCH_QUICK=1: 1M rows, neither peers nor local nor large. BENCH_ROWS=1000000 chooses the sizes
+of asking and its peers, BENCH_PEERS=qrlew the peers; engines.py and large.py tell what chooses theirs. All figures of
+one run are kept in .bench/results.json; those of samplers, ask, local, anonymize, attacks, verify, serve, wire and page
+are printed.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ def script(name: str) -> dict[str, Any]:
 def peer_bars(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """CPU of a peer over ours, and our error over the peer's, wherever it can answer at all.
 
-    Errors at the same epsilon: of declared limits or of learned ones, whose histograms are paid from it, whichever errs less.
+    Errors at the same epsilon: of declared limits or of learned ones, whose histograms are paid from it, whichever errs
+    less.
     """
     found = {(r["system"], r["rows"], r["question"]): r for r in records}
     result = []
@@ -94,11 +95,13 @@ def peer_bars(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if "why" in theirs:
             result.append(asking.bar(f"{what}", "no answer", "-", None))
             continue
-        least, ratio = setup.PEERS[system], theirs["cpu_s"] / mine["cpu_s"]
+        least = setup.PEERS[system]
+        ratio = theirs["cpu_s"] / mine["cpu_s"]
         result.append(asking.bar(f"{what} CPU / ours", f"{ratio:.1f}", f">= {least:.0f}", ratio >= least))
         learned = found.get(("auto", rows, name), mine).get("error", mine["error"])
         for part, declared in mine["error"].items():
-            other, error = theirs["error"][part], min(declared, learned[part])
+            other = theirs["error"][part]
+            error = min(declared, learned[part])
             said = f"{error:.3g}{' auto' if error < declared else ''} / {other:.3g}"
             label = "error ours / theirs" if part == "value" else f"{part} error ours / theirs"
             result.append(asking.bar(f"{what} {label}", said, "<= 1.02", error <= 1.02 * other))
@@ -132,7 +135,9 @@ def asking_and_peers(parts: list[str]) -> tuple[list[dict[str, Any]], list[dict[
         bars += held
         for peer in wanted_peers() if "peers" in parts else ():
             for record in setup.measured(peer, rows):
-                print(f"  {trips.size_name(rows)} {record['question']:<26} {peer:<14} {asking.shown(record)}", flush=True)
+                print(
+                    f"  {trips.size_name(rows)} {record['question']:<26} {peer:<14} {asking.shown(record)}", flush=True
+                )
                 records.append(record)
     return records, bars + peer_bars(records)
 
@@ -157,9 +162,12 @@ def measured_parts(parts: list[str]) -> tuple[list[dict[str, Any]], list[dict[st
 
 def main() -> None:
     os.environ["OBVERSE_HOME"] = tempfile.mkdtemp(prefix="obverse-bench-home-")
-    begun, parts = time.monotonic(), wanted_parts()
+    begun = time.monotonic()
+    parts = wanted_parts()
     load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "?"
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, load {load} at the start"
+    machine = (
+        f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, load {load} at the start"
+    )
     print(machine, flush=True)
     records, bars = measured_parts(parts)
     print_table(records)

@@ -31,7 +31,8 @@ def opendp_calls() -> dict[tuple[str, int], Callable[[], object]]:
     except ImportError:
         return {}
     dp.enable_features("contrib")
-    integers, zeros = dp.vector_domain(dp.atom_domain(T=int)), [0] * DRAWS
+    integers = dp.vector_domain(dp.atom_domain(T=int))
+    zeros = [0] * DRAWS
     calls: dict[tuple[str, int], Callable[[], object]] = {}
     for scale in SCALES:
         laplace = dp.m.make_laplace(integers, dp.l1_distance(T=int), scale=float(scale))
@@ -42,7 +43,8 @@ def opendp_calls() -> dict[tuple[str, int], Callable[[], object]]:
 
 
 def main() -> None:
-    rng, theirs = Rng(), opendp_calls()
+    rng = Rng()
+    theirs = opendp_calls()
     print(f"{DRAWS:,} draws at a time, draws per second (median)")
     print(f"{'noise':<10}{'scale':>12}{'obverse':>14}{'opendp':>12}{'ratio':>8}")
     for name in ("laplace", "gaussian"):

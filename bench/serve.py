@@ -1,4 +1,5 @@
-"""What a service costs beside the question itself: refusals, stored answers, the cage, bombs; and fifty analysts at once.
+"""What a service costs beside the question itself: refusals, stored answers, the cage, bombs; and fifty analysts at
+once.
 
 SERVE_MINUTES=10 is how long the fifty ask; one minute unless told.
 """
@@ -23,10 +24,17 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 from tests import caged, served  # noqa: E402
 
-REFUSED, STORED, FRESH = 400, 60, 40
-REFUSAL_MS, CAGE_WALL_MS, CAGE_CPU_MS, TICK_S = 20.0, 10.0, 60.0, 0.1
+REFUSED = 400
+STORED = 60
+FRESH = 40
+REFUSAL_MS = 20.0
+CAGE_WALL_MS = 10.0
+CAGE_CPU_MS = 60.0
+TICK_S = 0.1
 LATE_MS = 20.0  # after a tick, at the 99th percentile
-DEAD_S, BOMBS = 1.0, 5  # after the limit; of each kind
+# after the limit; of each kind
+DEAD_S = 1.0
+BOMBS = 5
 ANALYSTS = 50
 GROWTH_MB = 64.0
 
@@ -84,7 +92,8 @@ def percentile(times: list[float], share: float) -> float:
 
 
 def one_client(server: Server, token: str) -> list[dict[str, Any]]:
-    client, found = Client(server.address, token), []
+    client = Client(server.address, token)
+    found = []
     for number in range(20):  # threads open their ledgers
         client.ask(f"SELECT COUNT(*) FROM people WHERE age <> {1000 + number}")
     refused = [client.ask(f"SELECT age, sex FROM people WHERE age > {number}") for number in range(REFUSED)]
@@ -107,14 +116,15 @@ def cage(folder: Path) -> list[dict[str, Any]]:
     """What a process of its own adds to one question: time until it can start, and time of the processor."""
     from obverse.catalog.load import load
     from obverse.core.rng import Rng
-    from obverse.server.sandbox.cage import Cage
+    from obverse.server.sandbox.pool import Cage
     from obverse.session.execution import released
-    from obverse.session.opening import engine_of
+    from obverse.session.project import engine_of
 
     made = Cage(load(folder))
     try:
         project, asked = counting(folder, made)
-        zygote, waits = made._zygote.pid, []
+        zygote = made._zygote.pid
+        waits = []
         before = _spent(zygote)
         for _ in range(FRESH):
             time.sleep(TICK_S)  # as often as answers leave
@@ -132,10 +142,13 @@ def cage(folder: Path) -> list[dict[str, Any]]:
         for _ in range(FRESH):
             released(asked.costed, asked.sql, engine, Rng())
         itself = 1000 * (time.process_time() - begun) / FRESH
-    wall, added = 1000 * percentile(waits, 0.5), whole - itself
+    wall = 1000 * percentile(waits, 0.5)
+    added = whole - itself
     told = f"{added:.0f} ms, beside {itself:.1f} of the question itself"
     return [
-        asking.bar("cage: until a question can start", f"{wall:.1f} ms", f"<= {CAGE_WALL_MS:.0f} ms", wall <= CAGE_WALL_MS),
+        asking.bar(
+            "cage: until a question can start", f"{wall:.1f} ms", f"<= {CAGE_WALL_MS:.0f} ms", wall <= CAGE_WALL_MS
+        ),
         asking.bar("cage: processor time that it adds", told, f"<= {CAGE_CPU_MS:.0f} ms", added <= CAGE_CPU_MS),
     ]
 
@@ -144,10 +157,11 @@ def counting(folder: Path, made: Any) -> tuple[Any, Any]:
     """The project as it is read through a cage, and the thinnest question of it."""
     import datetime as dt
 
-    from obverse.session.opening import load_project
     from obverse.session.planning import Wish, plan, read
+    from obverse.session.project import load_project
 
-    sql, project = "SELECT COUNT(*) FROM people", load_project(folder, open_engine=lambda catalog: made)
+    sql = "SELECT COUNT(*) FROM people"
+    project = load_project(folder, open_engine=lambda catalog: made)
     return project, plan(sql, read(sql, project.catalog, dt.datetime.now()), project.catalog, Wish(), "key")
 
 
@@ -155,9 +169,10 @@ def bombs(folder: Path) -> list[dict[str, Any]]:
     """How long after its limit a question that would never end is over: the slowest of all."""
     from obverse.catalog.load import load
     from obverse.core.errors import ObverseError
-    from obverse.server.sandbox.cage import Cage, Killed
+    from obverse.server.sandbox.pool import Cage, Killed
 
-    limit, late = 1.0, []
+    limit = 1.0
+    late = []
     made = Cage(load(folder))
     try:
         _, asked = counting(folder, made)
@@ -171,7 +186,11 @@ def bombs(folder: Path) -> list[dict[str, Any]]:
     finally:
         made.close()
     told = f"{1000 * max(late):.0f} ms after it, median {1000 * percentile(late, 0.5):.0f}"
-    return [asking.bar(f"bombs, {len(late)}: the slowest to be dead at its limit", told, f"< {DEAD_S:g} s", max(late) < DEAD_S)]
+    return [
+        asking.bar(
+            f"bombs, {len(late)}: the slowest to be dead at its limit", told, f"< {DEAD_S:g} s", max(late) < DEAD_S
+        )
+    ]
 
 
 def _spent(pid: int) -> float:
@@ -184,10 +203,12 @@ def many(server: Server, tokens: list[str], minutes: float) -> list[dict[str, An
     """Fifty analysts who ask without a pause: every answer comes, and the server's memory stays."""
     counts: dict[int, int] = {}
     times: list[float] = []
-    lock, ends = threading.Lock(), time.monotonic() + 60 * minutes
+    lock = threading.Lock()
+    ends = time.monotonic() + 60 * minutes
 
     def analyst(place: int) -> None:
-        client, number = Client(server.address, tokens[place]), 0
+        client = Client(server.address, tokens[place])
+        number = 0
         while time.monotonic() < ends:
             number += 1
             sql = f"SELECT COUNT(*) FROM people WHERE age <> {number % 50}"  # in the end most are stored, as in life
@@ -203,12 +224,15 @@ def many(server: Server, tokens: list[str], minutes: float) -> list[dict[str, An
     early = server.memory_mb()
     for thread in threads:
         thread.join()
-    grown, answered = server.memory_mb() - early, counts.get(200, 0)
+    grown = server.memory_mb() - early
+    answered = counts.get(200, 0)
     told = f"{answered:,} answers, {sum(counts.values()) - answered} others, p99 {percentile(times, 0.99):.1f} s"
     only = set(counts) == {200}
     return [
         asking.bar(f"{ANALYSTS} analysts, {minutes:g} min", told, "all answered", only),
-        asking.bar("server's memory grew by", f"{grown:.0f} MB of {early:.0f}", f"< {GROWTH_MB:.0f} MB", grown < GROWTH_MB),
+        asking.bar(
+            "server's memory grew by", f"{grown:.0f} MB of {early:.0f}", f"< {GROWTH_MB:.0f} MB", grown < GROWTH_MB
+        ),
     ]
 
 

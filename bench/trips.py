@@ -1,7 +1,7 @@
 """The table that speed is measured on, the questions put to it, and how a question is measured.
 
-Rows of a taxi company: users drawn with a heavy head, 200 cities (most trips in a user's own), 20 products, fares in cents.
-Peers import this file in their own environments, so only the standard library is imported at its head.
+Rows of a taxi company: users drawn with a heavy head, 200 cities (most trips in a user's own), 20 products, fares in
+cents. Peers import this file in their own environments, so only the standard library is imported at its head.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ SEED = 20260
 CHUNK = 1_000_000
 CITIES = [f"city_{i:03d}" for i in range(200)]
 PRODUCTS = [f"prod_{i:02d}" for i in range(20)]
-ROWS_PER_USER, GROUPS_PER_USER = 10, 5
-EPSILON, DELTA = 1.0, 1e-7
+ROWS_PER_USER = 10
+GROUPS_PER_USER = 5
+EPSILON = 1.0
+DELTA = 1e-7
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))  # calls of one process, after the first
 ENOUGH_S = 60.0
 
@@ -79,12 +81,16 @@ def write(rows: int, path: Path) -> None:
         return np.searchsorted(cumulated[:-1], uniform, side="right")
 
     users = max(rows // 10, 1000)
-    by_user, by_city, by_product = ranks(users, 0.6), ranks(len(CITIES), 1.0), ranks(len(PRODUCTS), 0.7)
+    by_user = ranks(users, 0.6)
+    by_city = ranks(len(CITIES), 1.0)
+    by_product = ranks(len(PRODUCTS), 0.7)
     first = np.random.default_rng(SEED)
-    names, homes = first.permutation(users).astype(np.int64), drawn(by_city, first.random(users))
+    names = first.permutation(users).astype(np.int64)
+    homes = drawn(by_city, first.random(users))
     writer = None
     for start in range(0, rows, CHUNK):
-        count, rng = min(CHUNK, rows - start), np.random.default_rng((SEED, start))
+        count = min(CHUNK, rows - start)
+        rng = np.random.default_rng((SEED, start))
         user = drawn(by_user, rng.random(count))
         at_home = rng.random(count) < 0.7
         city = np.where(at_home, homes[user], drawn(by_city, rng.random(count)))
@@ -130,7 +136,9 @@ def relative_error(name: str, got: Values, exact: Values) -> dict[str, float]:
     """Mean of |answer - truth| / |truth| over all true groups; a group that is missing counts as 1."""
     found = {}
     for place, part in enumerate(PARTS[name]):
-        errors = [abs(got[k][place] - v[place]) / abs(v[place]) if k in got else 1.0 for k, v in exact.items() if v[place]]
+        errors = [
+            abs(got[k][place] - v[place]) / abs(v[place]) if k in got else 1.0 for k, v in exact.items() if v[place]
+        ]
         found[part] = statistics.fmean(errors)
     return found
 
@@ -138,12 +146,15 @@ def relative_error(name: str, got: Values, exact: Values) -> dict[str, float]:
 def cpu_s() -> float:
     """User and system seconds of this process and of its children that have ended."""
     return sum(
-        used.ru_utime + used.ru_stime for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        used.ru_utime + used.ru_stime
+        for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     )
 
 
 def peak_mb() -> float:
-    """The most memory that this process ever held at once; Linux's own mark, since rusage inherits that of the parent."""
+    """The most memory that this process ever held at once; Linux's own mark, since rusage inherits that of the
+    parent.
+    """
     status = Path("/proc/self/status")
     if status.exists():
         return next(int(line.split()[1]) / 1024 for line in status.read_text().splitlines() if line.startswith("VmHWM"))
@@ -160,11 +171,13 @@ def measure(
 ) -> dict[str, Any]:
     """One question of one system, in a process of its own: `call` asks, `read` (not counted) gives the answer by key.
 
-    Peak memory is that of the first call alone. CPU is the least of several calls after it (of the first, where one call
-    takes so long that there is no time for another), the error their mean.
+    Peak memory is that of the first call alone. CPU is the least of several calls after it (of the first, where one
+    call takes so long that there is no time for another), the error their mean.
     """
     started = time.monotonic()
-    costs, errors, peak = [], [], 0.0
+    costs = []
+    errors = []
+    peak = 0.0
     for _ in range(ROUNDS + 1):
         before = clock()
         got = call()
@@ -219,6 +232,7 @@ def one(
     record: dict[str, Any] = {"system": system, "rows": rows, "question": name}
     try:
         record |= measure(name, truth(rows, name), *prepare(), clock, most)
-    except BaseException as error:  # a question that a system cannot answer is a result; a panic of Rust is no Exception
+    # a question that a system cannot answer is a result; a panic of Rust is no Exception
+    except BaseException as error:
         record["why"] = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
     print(json.dumps(record), flush=True)

@@ -18,14 +18,25 @@ from obverse.attack.attacks import LowBits
 from obverse.attack.auditing import Sum, audit_booleans, audit_reals
 from obverse.attack.lower_bound.trial import trial
 from obverse.testing import verify
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
 
-SAMPLES, LEAST, LEAST_S = 10**6, 0.97, 3.0
-REPEATS, REPEATED, CONFIDENCE = 1000, 20_000, 0.95
+SAMPLES = 10**6
+LEAST = 0.97
+LEAST_S = 3.0
+REPEATS = 1000
+REPEATED = 20_000
+CONFIDENCE = 0.95
 ALLOWED = 85  # of 1,000 at 95 %: fifty are expected at most; more than 85 with chance below 1e-6
-EPSILONS, TRUTHS = (0.1, 0.5, 1.0, 2.0, 4.0), (0.0, 0.1, 37.0)
-TEXTBOOK, FEW, GRIDDED = 10_000, 2_000, 100  # outputs of a side; replays of exact noise at each epsilon
-SECRETS, QUESTIONS, SIZE, AUDIT_S = 500, 150, 6, 5.0
+EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
+TRUTHS = (0.0, 0.1, 37.0)
+# outputs of a side; replays of exact noise at each epsilon
+TEXTBOOK = 10_000
+FEW = 2_000
+GRIDDED = 100
+SECRETS = 500
+QUESTIONS = 150
+SIZE = 6
+AUDIT_S = 5.0
 
 
 def laplace(random: np.random.Generator, n: int) -> tuple[Any, Any]:
@@ -36,12 +47,15 @@ def laplace(random: np.random.Generator, n: int) -> tuple[Any, Any]:
 
 def strength() -> list[dict[str, Any]]:
     """Laplace noise at epsilon 1, by a million outputs of each side, drawing included: the median of five."""
-    random, found, taken = np.random.default_rng(1), [], []
+    random = np.random.default_rng(1)
+    found = []
+    taken = []
     for _ in range(5):
         begun = time.process_time()
         found.append(epsilon_lower_bound(*laplace(random, SAMPLES), alpha=1 - CONFIDENCE).epsilon)
         taken.append(time.process_time() - begun)
-    bound, cpu = sorted(found)[0], sorted(taken)[2]
+    bound = sorted(found)[0]
+    cpu = sorted(taken)[2]
     return [
         asking.bar("Laplace at 1, 1M a side: least of 5 bounds", f"{bound:.4f}", f">= {LEAST}", bound >= LEAST),
         asking.bar("Laplace at 1, 1M a side: CPU", f"{cpu:.2f} s", f"< {LEAST_S:.0f} s", cpu < LEAST_S),
@@ -50,10 +64,13 @@ def strength() -> list[dict[str, Any]]:
 
 def honesty() -> list[dict[str, Any]]:
     """How often the bound exceeds the true epsilon."""
-    random, over, most = np.random.default_rng(2), 0, 0.0
+    random = np.random.default_rng(2)
+    over = 0
+    most = 0.0
     for _ in range(REPEATS):
         bound = epsilon_lower_bound(*laplace(random, REPEATED), alpha=1 - CONFIDENCE).epsilon
-        over, most = over + (bound > 1), max(most, bound)
+        over = over + (bound > 1)
+        most = max(most, bound)
     what = f"Laplace at 1, {REPEATS:,} repeats at 95 %: above 1 (most {most:.3f})"
     return [asking.bar(what, f"{over}", f"<= {ALLOWED}", over <= ALLOWED)]
 
@@ -61,7 +78,8 @@ def honesty() -> list[dict[str, Any]]:
 def last_bits() -> list[dict[str, Any]]:
     """The textbook's noise in floating point, and the same on a grid of tenths: how many claims either tool refutes."""
     random = np.random.default_rng(3)
-    found, over = [], []
+    found = []
+    over = []
     for epsilon in EPSILONS:
         textbook = partial(noisy, random, 1 / epsilon)
         found += [both_tools(textbook, (truth, truth + 1), TEXTBOOK, epsilon) for truth in TRUTHS]
@@ -73,7 +91,9 @@ def last_bits() -> list[dict[str, Any]]:
         what = f"{tool}: noise in floating point, {2 * TEXTBOOK:,} outputs, refuted of {len(found)}"
         bars.append(asking.bar(what, f"{refuted}", f"= {len(found)}", refuted == len(found)))
         bars.append(
-            asking.bar(f"{tool}: noise of whole tenths, refuted of {len(over)}", f"{alarms}", f"<= {most:.0f}", alarms <= most)
+            asking.bar(
+                f"{tool}: noise of whole tenths, refuted of {len(over)}", f"{alarms}", f"<= {most:.0f}", alarms <= most
+            )
         )
     return bars
 
@@ -86,7 +106,9 @@ def tenths(random: np.random.Generator, scale: float, truth: float, n: int) -> A
     return (10 * truth + np.rint(10 * random.laplace(0, scale, n))) / 10
 
 
-def both_tools(draw: Callable[[float, int], Any], pair: tuple[float, float], n: int, epsilon: float) -> tuple[bool, bool]:
+def both_tools(
+    draw: Callable[[float, int], Any], pair: tuple[float, float], n: int, epsilon: float
+) -> tuple[bool, bool]:
     """Whether a trial refutes the claim, and the attack on low bits, by n outputs of each side."""
     refuted = trial(draw, [pair], n - 64, claimed=epsilon).refuted  # 64 more tell what outputs look like
     return refuted, LowBits(epsilon).run(draw(pair[1], n), draw(pair[0], n)).leaks
@@ -94,7 +116,9 @@ def both_tools(draw: Callable[[float, int], Any], pair: tuple[float, float], n: 
 
 def auditing() -> list[dict[str, Any]]:
     """Random sets of six among 500 yes-or-no secrets: the slowest of five."""
-    taken, told, linear = [], [], []
+    taken = []
+    told = []
+    linear = []
     for seed in range(5):
         random = np.random.default_rng(seed)
         bits = random.integers(0, 2, SECRETS)
@@ -111,7 +135,9 @@ def auditing() -> list[dict[str, Any]]:
 
 
 def twins() -> list[dict[str, Any]]:
-    """Broken twins of ours, by as many outputs a side as the tests take: 20,000, and 80,000 where a course has many steps."""
+    """Broken twins of ours, by as many outputs a side as the tests take: 20,000, and 80,000 where a course has many
+    steps.
+    """
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for one in verify.twins(SeededRng(4), Path(folder)):

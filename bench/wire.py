@@ -1,4 +1,6 @@
-"""How fast the wire answers one client: refusals, the catalogue, prices, stored answers, logins: `python bench/wire.py`."""
+"""How fast the wire answers one client: refusals, the catalogue, prices, stored answers, logins: `python
+bench/wire.py`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 from tests import wired  # noqa: E402
 
-TIMES, REFUSAL_MS, LOGIN_MS, TICK_MS, LATE_MS = 300, 20.0, 50.0, 100.0, 20.0
+TIMES = 300
+REFUSAL_MS = 20.0
+LOGIN_MS = 50.0
+TICK_MS = 100.0
+LATE_MS = 20.0
 
 
 def percentile(call: Callable[[], object], times: int = TIMES) -> tuple[float, float]:

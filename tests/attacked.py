@@ -2,8 +2,8 @@
 
     python -m tests.attacked MODE FOLDER
 
-MODE is one of MODES. Serves the project in FOLDER, runs ATTACK in a caged process as an engine that a row took over could, and
-prints what each attempt came to as JSON.
+MODE is one of MODES. Serves the project in FOLDER, runs ATTACK in a caged process as an engine that a row took over
+could, and prints what each attempt came to as JSON.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-MODES = ("root", "plain", "namespaces")  # a user with every capability; one without any; the same, where namespaces are allowed
+# a user with every capability; one without any; the same, where namespaces are allowed
+MODES = ("root", "plain", "namespaces")
 SECRET = "xyzzy-of-the-server"
 UNSHARE = {"x86_64": 272, "aarch64": 97}
 LANDLOCK = (444, 445, 446)
 
-ATTACK = '''
+ATTACK = """
 import ctypes, fcntl, json, os, resource, socket, stat, struct
 libc = ctypes.CDLL(None, use_errno=True)
 found = {}
@@ -93,7 +94,8 @@ for path in TOLD["folders"]:
     attempt(f"make in {path} unnamed", lambda: opened(path, os.O_TMPFILE | os.O_RDWR))
 for path in TOLD["sources"]:
     attempt(f"write {path}", lambda: opened(path, os.O_RDWR))
-attempt("a larger memory", lambda: resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)))
+attempt("a larger memory", lambda: resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, \
+resource.RLIM_INFINITY)))
 attempt("another root", lambda: os.chroot("/tmp"))
 attempt("a namespace", lambda: call({"x86_64": 272, "aarch64": 97}[os.uname().machine], 0x10000000))
 attempt("a listener", lambda: socket.create_server(("127.0.0.1", 0)))
@@ -112,7 +114,7 @@ for number in range(3, 256):
         pass
 import time
 time.sleep(600)
-'''
+"""
 
 
 class Code:
@@ -127,10 +129,10 @@ class Code:
 
 def attacked(child: Any, told: dict[str, Any]) -> dict[str, Any]:
     """What came of the attempts inside a caged process that waits for its call; it goes on until it is killed."""
-    from obverse.server.sandbox import frames
+    from obverse.server.sandbox import protocol
 
-    frames.send(child.sock, pickle.dumps(Code(f"TOLD = {told!r}\n{ATTACK}")))
-    said: dict[str, Any] = json.loads(frames.receive(child.sock, time.monotonic() + 60))
+    protocol.send(child.sock, pickle.dumps(Code(f"TOLD = {told!r}\n{ATTACK}")))
+    said: dict[str, Any] = json.loads(protocol.receive(child.sock, time.monotonic() + 60))
     return said
 
 
@@ -176,14 +178,15 @@ def machine(mode: str) -> None:
 def main(mode: str, folder: Path) -> None:
     machine(mode)
     from obverse.core.errors import ObverseError
-    from obverse.server.host import Host
+    from obverse.server.project import Host
     from obverse.server.run import Settings, run
 
     secret = f"{SECRET}-{os.getpid()}"
 
     def started(_: object) -> None:
         (host,) = [one for one in gc.get_objects() if isinstance(one, Host)]
-        child, other = host.cage.taken(), host.cage.taken()
+        child = host.cage.taken()
+        other = host.cage.taken()
         home = Path(os.environ["OBVERSE_HOME"])
         beside = folder.parent / "other"
         clerk = host.clerk()
@@ -200,7 +203,9 @@ def main(mode: str, folder: Path) -> None:
             said = attacked(child, told)
             begun = time.monotonic()
             with suppress(ObverseError):
-                clerk.ledger.record_custody("people", ("age",), "a write while the attacker holds what it could", secret)
+                clerk.ledger.record_custody(
+                    "people", ("age",), "a write while the attacker holds what it could", secret
+                )
             said["wrote_s"] = time.monotonic() - begun
             said["beside"] = {who: memory_of(pid) for who, pid in told["processes"].items()}
         finally:

@@ -1,7 +1,8 @@
 """Many small databases in one job: an emitted text over tables that hold them all, told apart by a column of their own.
 
-Every SELECT passes the database's number on, groups and ranks by it, and joins by it. Public tables and written lists belong to
-all. What each database gives is what the text gives on it alone; only a sum over no rows is left out, where it would be a 0.
+Every SELECT passes the database's number on, groups and ranks by it, and joins by it. Public tables and written lists
+belong to all. What each database gives is what the text gives on it alone; only a sum over no rows is left out, where
+it would be a 0.
 """
 
 from __future__ import annotations

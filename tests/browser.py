@@ -1,4 +1,6 @@
-"""Chromium, headless, driven over a pipe by the DevTools protocol: the system's own browser, and the standard library."""
+"""Chromium, headless, driven over a pipe by the DevTools protocol: the system's own browser, and the standard
+library.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,19 @@ from typing import Any
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 PATIENCE_S = 40.0  # a busy machine; nothing waits longer than it has to
 OPTIONS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--disable-extensions", "--no-first-run", "--disable-dev-shm-usage", "--mute-audio", "--lang=en-US",
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--no-first-run",
+    "--disable-dev-shm-usage",
+    "--mute-audio",
+    "--lang=en-US",
     "--remote-debugging-pipe",
-)  # fmt: skip
+)
 
 
 class Broken(AssertionError):
@@ -88,8 +99,12 @@ class Tab:
     def run(self, script: str) -> Any:
         """The value of an expression in the page; promises are waited for."""
         found = self.call(
-            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True, allowUnsafeEvalBlockedByCSP=False
-        )  # fmt: skip
+            "Runtime.evaluate",
+            expression=script,
+            awaitPromise=True,
+            returnByValue=True,
+            allowUnsafeEvalBlockedByCSP=False,
+        )
         if "exceptionDetails" in found:
             raise Broken(f"{script[:200]}: {found['exceptionDetails'].get('exception', {}).get('description')}")
         return found["result"].get("value")
@@ -134,7 +149,10 @@ class Tab:
 
     def fill(self, label: str, text: str) -> None:
         """The field that the label names, as if it were typed."""
-        named = f"[...document.querySelectorAll('label')].find((one) => one.innerText.trim().startsWith({json.dumps(label)}))"
+        named = (
+            "[...document.querySelectorAll('label')].find((one) => "
+            f"one.innerText.trim().startsWith({json.dumps(label)}))"
+        )
         self.wait(named)
         self.run(
             f"""(() => {{
@@ -147,12 +165,16 @@ class Tab:
 
     def press(self, key: str, code: int, modifiers: int = 0) -> None:
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, modifiers=modifiers)
+            self.call(
+                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, modifiers=modifiers
+            )
 
     def type(self, text: str) -> None:
         self.call("Input.insertText", text=text)
 
-    def picture(self, path: Path, width: int = 1200, height: int = 900, dark: bool = False, phone: bool = False) -> None:
+    def picture(
+        self, path: Path, width: int = 1200, height: int = 900, dark: bool = False, phone: bool = False
+    ) -> None:
         """The whole page as PNG."""
         self.size(width, height, phone)
         self.dark(dark)
@@ -193,7 +215,8 @@ class Browser:
         tab = Tab(self.pipe, session, context)
         for domain in ("Page", "Runtime", "Network", "Log", "Audits"):
             tab.call(f"{domain}.enable")
-        tab.call("Emulation.setFocusEmulationEnabled", enabled=True)  # a page has the focus whichever other one was opened last
+        # a page has the focus whichever other one was opened last
+        tab.call("Emulation.setFocusEmulationEnabled", enabled=True)
         return tab
 
 
@@ -202,7 +225,8 @@ def browsing() -> Iterator[Browser]:
     """A browser with an empty profile, gone afterwards."""
     read_ours, theirs_out = os.pipe()
     theirs_in, write_ours = os.pipe()
-    away = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 64) for end in (theirs_in, theirs_out)]  # 3 and 4 may be in use here
+    # 3 and 4 may be in use here
+    away = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 64) for end in (theirs_in, theirs_out)]
     quiet = os.open(os.devnull, os.O_RDWR)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         number = os.posix_spawn(

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from obverse.server.sandbox import frames
-from obverse.server.sandbox.cage import PING, Child
+from obverse.server.sandbox import protocol
+from obverse.server.sandbox.pool import PING, Child
 from obverse.server.sandbox.worker import DONE
 
 BOMBS = {
@@ -26,17 +26,18 @@ def pid_of(child: Child) -> int:
     """The process that answers: the kernel says who sent a message to whoever asks for it."""
     child.sock.settimeout(60)
     child.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-    frames.send(child.sock, PING)
-    said, [(_, kind, credentials)], _, _ = child.sock.recvmsg(frames.LENGTH.size + len(DONE), socket.CMSG_SPACE(12))
+    protocol.send(child.sock, PING)
+    said, [(_, kind, credentials)], _, _ = child.sock.recvmsg(protocol.LENGTH.size + len(DONE), socket.CMSG_SPACE(12))
     child.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
-    assert (said[frames.LENGTH.size :], kind) == (DONE, socket.SCM_CREDENTIALS)
+    assert (said[protocol.LENGTH.size :], kind) == (DONE, socket.SCM_CREDENTIALS)
     return struct.unpack("3i", credentials)[0]  # type: ignore[no-any-return]
 
 
 @contextmanager
 def watched(pid: int) -> Iterator[Callable[[], float]]:
     """Waits until the process has ended, and gives the time; the kernel wakes whoever watches it."""
-    held, poll = os.pidfd_open(pid), select.poll()
+    held = os.pidfd_open(pid)
+    poll = select.poll()
     poll.register(held, select.POLLIN)
 
     def ended() -> float:

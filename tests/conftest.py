@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 from obverse.core.rng import Rng
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
 from tests.servers import of_spark, stop_servers
 
 settings.register_profile("steady", settings(deadline=None))  # what an example takes depends on who else has the cores
@@ -22,8 +22,10 @@ LIGHT = "tests/unit/"  # a file takes seconds
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Tests of Spark go to one process as a whole, and first; then light files, each as a whole, so that what its tests share
-    is made once; then all others one by one to whichever is free, so that no process is left with a long file at the end."""
+    """Tests of Spark go to one process as a whole, and first; then light files, each as a whole, so that what its tests
+    share
+    is made once; then all others one by one to whichever is free, so that no process is left with a long file at the
+    end."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
@@ -58,7 +60,8 @@ def home_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Noise from a seed: for what the product itself allows to fail more often than a test may. A failure is then a change of
+    """Noise from a seed: for what the product itself allows to fail more often than a test may. A failure is then a
+    change of
     the code, and another order of its draws is one too."""
     twin = SeededRng(20261118)
     monkeypatch.setattr(Rng, "raw", lambda _, n: twin.raw(n))

@@ -1,4 +1,6 @@
-"""A Spark Connect server as a process of its own, on a free port of this machine; it ends when its standard input does."""
+"""A Spark Connect server as a process of its own, on a free port of this machine; it ends when its standard input
+does.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ def serve(folder: str) -> None:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master("local[2]").appName("obverse-connect")
-    for key, value in (SETTINGS | {"spark.local.dir": folder, "spark.sql.warehouse.dir": f"{folder}/warehouse"}).items():
+    for key, value in (
+        SETTINGS | {"spark.local.dir": folder, "spark.sql.warehouse.dir": f"{folder}/warehouse"}
+    ).items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sql(f"CREATE DATABASE {TABLE.split('.')[0]}")

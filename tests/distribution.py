@@ -1,4 +1,5 @@
-"""The distribution's own PostgreSQL, where there is one: unlike the one that tests bring, it has ICU, citext and locales.
+"""The distribution's own PostgreSQL, where there is one: unlike the one that tests bring, it has ICU, citext and
+locales.
 
 Without it tests that ask for it are skipped by name; in continuous integration, which installs it, they fail.
 """
@@ -32,7 +33,8 @@ def folder() -> Path:
     """Where the server of this process has its data and its door; with an English locale that was made for it."""
     import pwd
 
-    at, root = programs(), os.geteuid() == 0
+    at = programs()
+    root = os.geteuid() == 0
     user = OWNER if root else None
     if root and not any(one.pw_name == OWNER for one in pwd.getpwall()):
         missing("a user that the server could run as")
@@ -61,7 +63,8 @@ def database(options: str = "") -> str:
     """The address of an empty database that is created with these options, as its owner."""
     import psycopg
 
-    address, name = f"host={folder()} user=postgres", f"tests_{next(NUMBERS)}"
+    address = f"host={folder()} user=postgres"
+    name = f"tests_{next(NUMBERS)}"
     with psycopg.connect(f"{address} dbname=postgres", autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8' {options}")
     return f"postgresql://postgres:@/{name}?host={folder()}"

@@ -20,12 +20,14 @@ class Effort:
 def effort() -> Iterator[Effort]:
     """CPU seconds of this thread inside the block, without what other tests left behind.
 
-    A process that ran thousands of tests holds millions of objects, and one look of the collector at all of them takes half a
-    second, charged to whoever happens to allocate next. What was there before is put aside; garbage made inside counts.
+    A process that ran thousands of tests holds millions of objects, and one look of the collector at all of them takes
+    half a second, charged to whoever happens to allocate next. What was there before is put aside; garbage made inside
+    counts.
     """
     gc.collect()
     gc.freeze()
-    spent, began = Effort(), time.thread_time()
+    spent = Effort()
+    began = time.thread_time()
     try:
         yield spent
     finally:

@@ -1,4 +1,6 @@
-"""What examples find around them: services that run beside a page, a PostgreSQL, a Spark, and programs of the machine."""
+"""What examples find around them: services that run beside a page, a PostgreSQL, a Spark, and programs of the
+machine.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ class Beside:
         said_to = os.devnull
         if "2>" in words:
             place = words.index("2>")
-            said_to, words = words[place + 1], words[:place] + words[place + 2 :]
+            said_to = words[place + 1]
+            words = words[:place] + words[place + 2 :]
         assert words[:2] in (["obverse", "serve"], ["obverse", "demo"]), "only a service goes on beside"
         free = ["--port", "0", *(["--pg-port", "0"] if words[1] == "serve" else [])]
         command = [sys.executable, "-c", START, *words[1:], *free]
@@ -88,7 +91,9 @@ def needed(what: list[str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _postgres() -> Iterator[None]:
-    """A database `hospital`, reached by the services `owner`, who may do all, and `clinic`, a role that the page makes."""
+    """A database `hospital`, reached by the services `owner`, who may do all, and `clinic`, a role that the page
+    makes.
+    """
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
 

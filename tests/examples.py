@@ -1,13 +1,13 @@
 """Examples of the docs, performed: what a page shows is what its commands print.
 
-A page is one session in a folder of its own, from top to bottom. Blocks marked `console` hold commands after `$ ` and, below
-each, what it prints; `python` blocks run in one namespace, and what they print stands in the `text` block after them; `sql`
-blocks are run by the owner of the page's PostgreSQL; a block with `title="FILE"` is written to that file. A line `...` stands
-for any lines, and `…` for any part of a line. Entropy is a stream from a fixed seed, so that pages can be made again:
-`python -m tests.examples docs/PAGE.md`.
+A page is one session in a folder of its own, from top to bottom. Blocks marked `console` hold commands after `$ ` and,
+below each, what it prints; `python` blocks run in one namespace, and what they print stands in the `text` block after
+them; `sql` blocks are run by the owner of the page's PostgreSQL; a block with `title="FILE"` is written to that file. A
+line `...` stands for any lines, and `…` for any part of a line. Entropy is a stream from a fixed seed, so that pages
+can be made again: `python -m tests.examples docs/PAGE.md`.
 
-Comments say the rest: `<!-- not performed: REASON -->` above a block that no test can run, `<!-- numbers differ -->` above one
-whose numbers are drawn anew (all else is compared), and `<!-- needs: postgres -->` or `spark` anywhere.
+Comments say the rest: `<!-- not performed: REASON -->` above a block that no test can run, `<!-- numbers differ -->`
+above one whose numbers are drawn anew (all else is compared), and `<!-- needs: postgres -->` or `spark` anywhere.
 """
 
 from __future__ import annotations
@@ -33,16 +33,19 @@ from obverse.cli.main import cli
 from tests.example_world import PROGRAMS, Beside, needed, program
 
 FENCE = re.compile(r"^(<!-- ([^\n]*) -->\n+)?```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-NOT, DIFFER = "not performed: ", "numbers differ"
+NOT = "not performed: "
+DIFFER = "numbers differ"
 NEEDS = re.compile(r"^<!-- needs: (\w+) -->$", re.MULTILINE)
 RUN = ("console", "python", "sql")  # kinds of blocks that are performed
 READ = ("toml", "json", "text", "csv")  # for reading: settings and what is printed
 TITLE = re.compile(r'title="([^"]+)"')
-ANY, PART = "...", "…"
+ANY = "..."
+PART = "…"
 OPERATORS = ("|", ">", ">>")
 INNER = re.compile(r"\$\(([^()]*)\)")
 NAME = re.compile(r"\$\{?([A-Z_]+)(?:%([^}]*)\})?")
-NUMBER, RULE = re.compile(r"\b[0-9a-f]{8,}\b|-?\d+(?:[.,:]\d+)*(?:e-?\d+)?"), re.compile(r"-{2,}")
+NUMBER = re.compile(r"\b[0-9a-f]{8,}\b|-?\d+(?:[.,:]\d+)*(?:e-?\d+)?")
+RULE = re.compile(r"-{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,9 @@ class Command:
 
 
 class Steady:
-    """Entropy from a fixed seed for Obverse's own calls; libraries, whose needs differ from run to run, get the real one."""
+    """Entropy from a fixed seed for Obverse's own calls; libraries, whose needs differ from run to run, get the real
+    one.
+    """
 
     def __init__(self) -> None:
         self._real = os.urandom
@@ -82,7 +87,9 @@ def steady() -> Iterator[None]:
 
 
 def performed(text: str, *, anew: bool = False) -> str:
-    """The page with what its examples print here and now; where only numbers differ, they are changed if all is made anew."""
+    """The page with what its examples print here and now; where only numbers differ, they are changed if all is made
+    anew.
+    """
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), steady():
         installed = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
         with mock.patch.dict(os.environ, {"OBVERSE_HOME": f"{folder}/home", "COLUMNS": "100", **installed}):
@@ -105,7 +112,8 @@ def unperformed(text: str) -> list[str]:
 
 class _Page:
     def __init__(self, text: str, anew: bool) -> None:
-        self.text, self.anew = text, anew
+        self.text = text
+        self.anew = anew
         self.names: dict[str, Any] = {"__name__": "example"}
         self.printed: str | None = None  # by the python block just above
         self.differ = False
@@ -119,7 +127,9 @@ class _Page:
 
     def _block(self, found: re.Match[str]) -> str:
         before, comment, kind, info, body = found.groups()
-        comment, printed, self.printed = comment or "", self.printed, None
+        comment = comment or ""
+        printed = self.printed
+        self.printed = None
         self.differ = comment == DIFFER or (self.differ and kind == "text" and printed is not None)
         title = TITLE.search(info)
         if comment.startswith(NOT):
@@ -128,11 +138,15 @@ class _Page:
             Path(title[1]).parent.mkdir(parents=True, exist_ok=True)
             Path(title[1]).write_text(self.beside.real(body))
         elif kind == "console":
-            body = "".join(f"$ {one.text}\n{self._matched(one.shown, run(one.text, self.beside))}" for one in commands(body))
+            body = "".join(
+                f"$ {one.text}\n{self._matched(one.shown, run(one.text, self.beside))}" for one in commands(body)
+            )
         elif kind == "python":
             self.printed = self._python(self.beside.real(body))
         elif kind == "sql":
-            assert "ERROR" not in (told := program(["psql", "-q", "-v", "ON_ERROR_STOP=1", "service=owner"], body)[1]), told
+            assert "ERROR" not in (
+                told := program(["psql", "-q", "-v", "ON_ERROR_STOP=1", "service=owner"], body)[1]
+            ), told
         elif kind == "text" and printed is not None:
             body = self._matched(body, self.beside.shown(printed))
         return f"{before or ''}```{kind}{info}\n{body}```"
@@ -200,7 +214,9 @@ def run(text: str, beside: Beside | None = None) -> str:
         return given.strip()
 
     text = beside.real(text.replace("\\\n", " "))
-    text = INNER.sub(inner, NAME.sub(lambda found: os.environ.get(found[1], found[0]).removesuffix(found[2] or ""), text))
+    text = INNER.sub(
+        inner, NAME.sub(lambda found: os.environ.get(found[1], found[0]).removesuffix(found[2] or ""), text)
+    )
     if text.endswith(" &"):
         return beside.start(shlex.split(text, comments=True)[:-1])
     given, errors = _piped(text)
@@ -211,14 +227,17 @@ def _piped(text: str) -> tuple[str, str]:
     lexer = shlex.shlex(text, posix=True, punctuation_chars="|>")
     lexer.whitespace_split = True
     words: list[str] = []
-    said, given, parts = "", "", [*lexer, "|"]
+    said = ""
+    given = ""
+    parts = [*lexer, "|"]
     while parts:
         word = parts.pop(0)
         if word not in OPERATORS:
             words.append(word)
             continue
         given, errors = _call(words, given)
-        said, words = said + errors, []
+        said = said + errors
+        words = []
         if word != "|":
             with Path(parts.pop(0)).open("a" if word == ">>" else "w") as file:
                 file.write(given)

@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import obverse.ledger
-from obverse.catalog.model import Budget
 from obverse.core.accounts import Token
 from obverse.core.canonical import canonical
-from obverse.core.ledger import Cap, Caps, Entry, Fingerprint, Receipt, Scope, Spent, Terms
+from obverse.core.ledger import Budget, Cap, Caps, Entry, Fingerprint, Receipt, Scope, Spent, Terms
 from obverse.core.loss import NO_LOSS, ApproxLoss, BoundedRangeLoss, Composed, Loss, PureLoss, Repeated, ZcdpLoss
 from obverse.core.units import Neighbours
-from obverse.ledger import accounts, acts, chain, codec, rights
-from obverse.ledger.chain import Draft
-from obverse.ledger.codec import encode
+from obverse.ledger import accounts, chain, rights, transitions
+from obverse.ledger.chain import Draft, encode
 from obverse.ledger.memory import MemoryLedger
-from obverse.ledger.postgres.postgres_schema import MIGRATIONS
+from obverse.ledger.postgres.server import MIGRATIONS
 from obverse.ledger.rights import Act
 from obverse.ledger.sqlite import SHAPE
 from obverse.ledger.transfer import EXPORT_VERSION, exported
@@ -56,14 +54,17 @@ MEANS = {
     "adopt": "a ledger that was moved here goes on here",
 }
 SEALS = """
-Every record is one JSON object in its one canonical form: keys sorted, no blanks, ASCII alone, no NaN. Exact numbers are texts,
+Every record is one JSON object in its one canonical form: keys sorted, no blanks, ASCII alone, no NaN. Exact numbers \
+are texts,
 `numerator/denominator` in lowest terms. The chain starts from 32 zero bytes:
 
     hash(0) = 32 zero bytes
     hash(n) = SHA-256(hash(n - 1) + canonical bytes of record n)
 
-`number` counts from 1 without gaps, and stands inside of the record, as `kind` and `time` (UTC) do; so nothing of a record can
-be changed, left out or moved without changing every hash after it. How far the chain had come is remembered elsewhere too (the
+`number` counts from 1 without gaps, and stands inside of the record, as `kind` and `time` (UTC) do; so nothing of a \
+record can
+be changed, left out or moved without changing every hash after it. How far the chain had come is remembered \
+elsewhere too (the
 *anchor*, in `$OBVERSE_HOME`), so that an older file put in its place is noticed.
 """
 
@@ -85,8 +86,8 @@ def ledger() -> str:
 def _about() -> str:
     return (
         "What a ledger holds, to the byte. Records below are real ones, of a ledger that was made for this page; "
-        f"[versions](../versions.md) tells what may change. Source: `{chain.__name__}`, `{codec.__name__}`, "
-        f"`{acts.__name__}`."
+        f"[versions](../versions.md) tells what may change. Source: `{chain.__name__}`, `{chain.__name__}`, "
+        f"`{transitions.__name__}`."
     )
 
 
@@ -121,15 +122,17 @@ def _kinds() -> set[str]:
 def _acts(kind: str) -> list[str]:
     if kind == "rights":
         return [*rights.STANDING, *rights.NOTED, "lift"]
-    calls = (node for node in ast.walk(ast.parse(inspect.getsource(accounts))) if isinstance(node, ast.Call) and node.args)
+    calls = (
+        node for node in ast.walk(ast.parse(inspect.getsource(accounts))) if isinstance(node, ast.Call) and node.args
+    )
     drafts = [call.args[0] for call in calls if getattr(call.func, "id", "") in ("_draft", "_noted")]
     return [str(first.value) for first in drafts if isinstance(first, ast.Constant)]
 
 
 def _losses() -> str:
-    assert {loss.kind for loss in LOSSES} == set(codec._READERS), "every kind of loss is on the page"
+    assert {loss.kind for loss in LOSSES} == set(chain._READERS), "every kind of loss is on the page"
     about = (
-        f"A debit's `loss` is a text: the canonical JSON of version {codec.VERSION}, `v` and `loss`. "
+        f"A debit's `loss` is a text: the canonical JSON of version {chain.VERSION}, `v` and `loss`. "
         "No loss at all is an empty `composed`. Kinds are added, none is changed or removed."
     )
     rows = [(f"`{one.kind}`", one.__doc__ or "", f"`{encode(one).decode()}`") for one in LOSSES]
@@ -144,9 +147,10 @@ def _stores() -> list[str]:
         f"**SQLite**, the default. `application_id` is 0x{SHAPE.application_id:08X}, `user_version` the number of "
         f"migrations, "
         f"{SHAPE.format} now. `body` is the record, `hash` its hash. `answer` holds what was sent, under the number of "
-        f"its debit. "
-        f"`note` begins with {acts.SALT_BYTES} random bytes; a record names only its SHA-256, which nobody can try out. "
-        "`plan` and `question` are hashes of the plan, the declarations and where the rows lie: whoever knows all of these can "
+        f"its debit. `note` begins with {transitions.SALT_BYTES} random bytes; a record names only its SHA-256, "
+        "which nobody can try out. "
+        "`plan` and `question` are hashes of the plan, the declarations and where the rows lie: whoever knows all of "
+        "these can "
         "check a guess of what was asked."
     )
     postgres = (
@@ -160,7 +164,8 @@ def _export() -> str:
     return (
         f"`obverse ledger export FILE` writes lines of canonical JSON: the version, {EXPORT_VERSION}; each record with "
         f"its hash and, "
-        "for the owner alone, the question's text as `note`; at last how many there are and the head. `GET /ledger` gives "
+        "for the owner alone, the question's text as `note`; at last how many there are and the head. `GET /ledger` "
+        "gives "
         "the same "
         "without notes. The chain can be checked with nothing but JSON and SHA-256. Of the ledger above:"
     )
@@ -172,21 +177,25 @@ def _written() -> MemoryLedger:
     made = MemoryLedger("hospital", terms, Budget(Fraction(4), Fraction(1, 10**6)), clock=lambda: TIME)
     made.record_catalog("0" * 64)
     cap = Caps(Cap("pure", Fraction(4), Fraction(1, 10**6)))
-    asked, about = Fingerprint("1" * 64), {"now": "2026-01-01"}
-    scope, text = Scope("hospital", "ana"), "SELECT COUNT(*) FROM people"
+    asked = Fingerprint("1" * 64)
+    about = {"now": "2026-01-01"}
+    scope = Scope("hospital", "ana")
+    text = "SELECT COUNT(*) FROM people"
     given = made.reserve(scope, PureLoss(Fraction(1, 10)), asked, key="", caps=cap, note=text, about=about)
     assert isinstance(given, Receipt)
     made.settle(given, b"{}")
     made.grant(Fraction(1), Fraction(0), "second study")
     made.record_version("3" * 32)
     made.record_version("c" * 32, 2)
-    made.record_version("d" * 32, retire=lambda book: acts.retire(book, 1, "kept for a year", gone=False), lifts_wait=True)
+    made.record_version(
+        "d" * 32, retire=lambda book: transitions.retire(book, 1, "kept for a year", gone=False), lifts_wait=True
+    )
     made.record_custody("people", ["age", "sex"], "anonymize", "a table for teaching")
     made.record_right(Act("erase", "4" * 32, ("people", "visits"), "asked for it", "cora", "5" * 16, "6" * 64))
     token = Token("7" * 8, "8" * 64, 1798761600, "9" * 64, "a" * 64)
     made.change_account(lambda book: accounts.token_added(book, "ana", "analyst", token, "cora"))
     worst = Spent("pure", Fraction(1, 2))
-    made._append("acknowledge", lambda book: acts.acknowledge(book, worst, "it is older", "restored", "b" * 64))
+    made._append("acknowledge", lambda book: transitions.acknowledge(book, worst, "it is older", "restored", "b" * 64))
     for kind in ("close", "moved", "adopt"):
         made._append(kind, lambda book, kind=kind: Draft(kind, {}))  # type: ignore[misc]
     return made

@@ -6,18 +6,19 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from obverse.collect import batch, tally, tokens, wire
-from obverse.collect.codec import protocol_json
+from obverse.collect import batch, tally, wire
 from obverse.collect.protocols import PROTOCOLS, Direct, Fragments, LocalProtocol, Prefixes, Unary
 from obverse.collect.protocols.base import bytes_for
 from obverse.collect.protocols.local_hash import SEED_BYTES
 from obverse.collect.randomness.coins import Coins
-from obverse.collect.spec import canonical_json
+from obverse.collect.spec import canonical_json, protocol_json
 from tests.make_vectors import Stream
 from tests.pages import block, page, table
 from tests.unit.collect.surveys import spec_for
 
-SIZE, EPSILON, SEED = 100, Fraction(1), 12345
+SIZE = 100
+EPSILON = Fraction(1)
+SEED = 12345
 Length = Callable[[Any], int]
 
 
@@ -60,7 +61,8 @@ def reports() -> str:
     spec = spec_for()
     told = canonical_json(spec.as_json()).decode()
     parts = [
-        "What leaves a device, to the byte. Numbers are unsigned, least significant byte first; bit i of a vector is the "
+        "What leaves a device, to the byte. Numbers are unsigned, least significant byte first; bit i of a vector is "
+        "the "
         "bit of "
         "worth 2^i in that number. [Protocols](protocols.md) tells what each means and claims, "
         "[versions](../versions.md) what may change. "
@@ -68,12 +70,14 @@ def reports() -> str:
         "## A report",
         _frame(),
         "## Payloads",
-        f"Examples are fitted to {SIZE} options (words: of six letters) at epsilon {EPSILON}, and answer the first of them.",
+        f"Examples are fitted to {SIZE} options (words: of six letters) at epsilon {EPSILON}, and answer the first of "
+        "them.",
         _payloads(),
         "## Specification",
         f"A survey's specification is JSON with sorted keys, without blanks, in composed UTF-8. Its digest is "
         f'`SHA-256("obverse survey\\0" + bytes)`; the first {wire.ID_BYTES} bytes are the survey\'s id. '
-        "Whatever changes in it, it is another survey. A protocol is its name and its integers; probabilities are over 2^53.",
+        "Whatever changes in it, it is another survey. A protocol is its name and its integers; probabilities are over "
+        "2^53.",
         block("json", told),
         f"Its id: `{spec.id}`.",
         "## Tokens",
@@ -103,7 +107,9 @@ def _payloads() -> str:
         assert sum(length for _, length in pieces) == one.length, kind.name
         sent = one.report(0, Coins(Stream(kind.name).raw), SEED).hex()
         sent = sent if len(sent) <= 40 else f"{sent[:40]}…"
-        parameters = {name: value for name, value in protocol_json(one).items() if name != "name" and isinstance(value, int)}
+        parameters = {
+            name: value for name, value in protocol_json(one).items() if name != "name" and isinstance(value, int)
+        }
         listed = ", ".join(f"{name} {value}" for name, value in parameters.items() if value < 2**32)
         layout = "; ".join(f"{words} ({length})" for words, length in pieces)
         rows.append((f"`{kind.name}`", layout, str(one.length), listed, f"`{sent}`"))
@@ -120,25 +126,27 @@ def _example(kind: type[LocalProtocol]) -> LocalProtocol:
 
 def _tokens() -> str:
     return (
-        f"A token has {tokens.TOKEN_BYTES} bytes, written as hexadecimal digits: {tokens.NONCE_BYTES} random ones, and "
+        f"A token has {wire.TOKEN_BYTES} bytes, written as hexadecimal digits: {wire.NONCE_BYTES} random ones, and "
         f"the first "
-        f'{tokens.MARK_BYTES} of `HMAC-SHA-256(secret, "obverse token\\0" + digest + nonce)`. The collector remembers of '
+        f'{wire.MARK_BYTES} of `HMAC-SHA-256(secret, "obverse token\\0" + digest + nonce)`. The collector remembers of '
         f"a spent "
-        f'one the first {tokens.MARK_BYTES} bytes of `HMAC-SHA-256(secret, "obverse spent\\0" + digest + token)`. A line for '
+        f'one the first {wire.MARK_BYTES} bytes of `HMAC-SHA-256(secret, "obverse spent\\0" + digest + token)`. A line '
+        "for "
         "`collect add` is the token, a blank, and the report in hexadecimal digits."
     )
 
 
 def _batches() -> str:
     return (
-        f"A shuffled batch (version {batch.VERSION}) is a line of canonical JSON (`version`, `batch`: {batch.ID_BYTES} "
-        f"random bytes, "
+        f"A shuffled batch (version {batch.VERSION}) is a line of canonical JSON (`version`, "
+        f"`batch`: {batch.BATCH_ID_BYTES} random bytes, "
         "`survey`: the digest, `epoch`, `reports`: how many, `sha256` of the reports, `signature`), then the reports. "
         "Signed, by "
         'Ed25519, is `"obverse shuffled batch\\0"` and the line without its signature.\n\n'
         f"A tally begins with `{tally.MAGIC.decode().strip()}` and a line end, then a line of JSON (`survey`, `n`, "
         f"`rejected` by "
-        "reason, `odd`, `collectors`: names by which the counts of a collector are known again, `gone`: how many more were "
+        "reason, `odd`, `collectors`: names by which the counts of a collector are known again, `gone`: how many more "
+        "were "
         "deleted with their counts, if any), then the counts: signed "
         "64-bit numbers, least significant byte first, compressed by zlib."
     )

@@ -1,4 +1,6 @@
-"""A served project for tests: small tables, a survey, a release, an account of each role; over HTTP without a socket."""
+"""A served project for tests: small tables, a survey, a release, an account of each role; over HTTP without a
+socket.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,10 @@ from urllib.parse import unquote
 from starlette.testclient import TestClient
 
 from obverse.curator import accounts
-from obverse.server.desk import Desk
-from obverse.server.host import Host
 from obverse.server.http.app import create_app
-from obverse.server.logs import Log
+from obverse.server.observability import Log
+from obverse.server.project import Host
+from obverse.server.queries import Desk
 from obverse.server.run import Settings, Started, opened, serving
 
 ROLES = {"ana": "analyst", "ben": "analyst", "cora": "curator", "rita": "reviewer"}
@@ -59,7 +61,9 @@ consent = "I agree."
 """
 
 
-def write_project(folder: Path, name: str = "hospital", *, epsilon: str = "100", people: int = 400, more: str = "") -> Path:
+def write_project(
+    folder: Path, name: str = "hospital", *, epsilon: str = "100", people: int = 400, more: str = ""
+) -> Path:
     """Of other people than another one: the same data would be one dataset with one ledger."""
     folder.mkdir(parents=True, exist_ok=True)
     spares = "\n".join(f"[analysts.{spare}]" for spare in SPARES)
@@ -158,7 +162,8 @@ def listening(folder: Path, **settings: Any) -> Iterator[tuple[str, int]]:
     stop: list[Callable[[], None]] = []
 
     async def serve() -> None:
-        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+        ended = asyncio.Event()
         stop.append(lambda: loop.call_soon_threadsafe(ended.set))
         with opened([folder]) as hosts:
             async with serving(hosts, Settings(port=0, wire_port=None, **settings)) as started:

@@ -1,7 +1,7 @@
 """The lessons as the page shows them: python -m tests.make_lessons [FILE]. The same code gives the same bytes.
 
-Noise has no seed in the product. Here the one source of it is replaced, as its twin for tests replaces it, once for each
-lesson: what is committed is one run of the lessons, and whoever runs them again gets it to the byte.
+Noise has no seed in the product. Here the one source of it is replaced, as its twin for tests replaces it, once for
+each lesson: what is committed is one run of the lessons, and whoever runs them again gets it to the byte.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 from obverse.core.rng import Rng
 from obverse.learn.lessons import LESSONS
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
 
 LESSONS_FILE = Path(__file__).parents[1] / "web" / "src" / "learn.json"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -25,7 +25,9 @@ STYLED = re.compile(r"\s*([a-z-]+)\s*:\s*([^;]+?)\s*(?:;|$)")
 
 
 def drawn(svg: str) -> list[Any]:
-    """A picture as [element, attributes, child, ...]: the page's policy lets no markup be read, and no style be inline."""
+    """A picture as [element, attributes, child, ...]: the page's policy lets no markup be read, and no style be
+    inline.
+    """
     whole = _element(ElementTree.fromstring(svg))
     _, told, *_ = whole
     told["viewBox"] = f"0 0 {told['width']} {told['height']}"

@@ -1,4 +1,5 @@
-"""Golden vectors of the local model, which Python and JavaScript must both give: `python -m tests.make_vectors` renews them.
+"""Golden vectors of the local model, which Python and JavaScript must both give: `python -m tests.make_vectors` renews
+them.
 
 Renew them only on purpose: reports that devices out there send are made by these rules.
 """
@@ -13,8 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from obverse.collect.client import Record, Step, consented, declined, made, marked, next_step, withdrawn
-from obverse.collect.codec import protocol_json
+from obverse.collect.device import Record, Step, consented, declined, made, marked, next_step, withdrawn
 from obverse.collect.protocols import (
     AllOfSeveral,
     CountMean,
@@ -32,11 +32,9 @@ from obverse.collect.protocols import (
     Subset,
     Unary,
 )
-from obverse.collect.randomness.coins import Coins
+from obverse.collect.randomness.coins import HALF, ONE, Coins, Memo
 from obverse.collect.randomness.hashing import WORD, digest_word, item_key, key_symbol, mix, symbol
-from obverse.collect.randomness.odds import HALF, ONE
-from obverse.collect.randomness.permanent import Memo
-from obverse.collect.spec import Spec
+from obverse.collect.spec import Spec, protocol_json
 from obverse.core.errors import Refused
 from tests.unit.collect.surveys import several_spec, spec_for
 
@@ -54,14 +52,18 @@ class Stream:
     """Bytes that anybody can make from a name: SHA-256 of the name and a counter. Counts how many were read."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.read, self.block, self.left = name, 0, 0, b""
+        self.name = name
+        self.read = 0
+        self.block = 0
+        self.left = b""
 
     def raw(self, n: int) -> bytes:
         while len(self.left) < n:
             self.left += hashlib.sha256(self.name.encode() + self.block.to_bytes(8, "little")).digest()
             self.block += 1
         self.read += n
-        found, self.left = self.left[:n], self.left[n:]
+        found = self.left[:n]
+        self.left = self.left[n:]
         return found
 
 
@@ -108,13 +110,17 @@ def coins() -> list[Told]:
     for odds, size in ((HALF, 9), (ONE // 4 * 3, 8), (1, 3), (ONE - 1, 17), (0x15555555555555, 64), (5 << 48, 1)):
         stream_ = Stream(f"vector {odds} {size}")
         bits = Coins(stream_.raw).vector(odds, size).to_bytes((size + 7) // 8, "little")
-        found.append({"call": "vector", "given": [odds, size], "stream": stream_.name, "hex": bits.hex(), "read": stream_.read})
+        found.append(
+            {"call": "vector", "given": [odds, size], "stream": stream_.name, "hex": bits.hex(), "read": stream_.read}
+        )
     return found
 
 
 def protocols() -> list[tuple[LocalProtocol, int]]:
     """With the number of items; few and many bits of odds, small and the largest sizes."""
-    half, one, four = Fraction(1, 2), Fraction(1), Fraction(4)
+    half = Fraction(1, 2)
+    one = Fraction(1)
+    four = Fraction(4)
     sure = Direct(256, ONE - 1)
     return [
         (Direct.two_coins(), 2),
@@ -156,7 +162,8 @@ def protocols() -> list[tuple[LocalProtocol, int]]:
 
 
 def _parts() -> list[Any]:
-    one, large = Fraction(1), Direct(2**16, ONE - 1)
+    one = Fraction(1)
+    large = Direct(2**16, ONE - 1)
     several = (Direct.fitted(3, one), LocalHash.fitted(100, one), PooledHash.fitted(5, one), Unary.fitted(9, one))
     return [several, (Subset.fitted(30, one), Projective.fitted(100, one), Hadamard.fitted(5, one)), (large,) * 4]
 
@@ -164,11 +171,19 @@ def _parts() -> list[Any]:
 def payloads() -> list[Told]:
     found = []
     for number, (protocol, size) in enumerate(protocols()):
-        codes = [item_key(text) for text in TEXTS[:3]] if protocol.coded == "key" else sorted({0, 1, size // 2, size - 1})
+        codes = (
+            [item_key(text) for text in TEXTS[:3]] if protocol.coded == "key" else sorted({0, 1, size // 2, size - 1})
+        )
         for place, code in enumerate(codes):
-            seed, stream = SEEDS[(number + place) % len(SEEDS)], Stream(f"payload {number} {code}")
+            seed = SEEDS[(number + place) % len(SEEDS)]
+            stream = Stream(f"payload {number} {code}")
             sent = protocol.report(code, Coins(stream.raw), seed)
-            told: Told = {"protocol": protocol_json(protocol), "code": str(code), "seed": str(seed), "stream": stream.name}
+            told: Told = {
+                "protocol": protocol_json(protocol),
+                "code": str(code),
+                "seed": str(seed),
+                "stream": stream.name,
+            }
             found.append({**told, "read": stream.read, **shown(sent)})
     return found
 
@@ -201,10 +216,15 @@ def specs() -> dict[str, Spec]:
     }
     plain = asked["direct"]
     asked["rappor"] = replace(plain, protocol=Rappor.published(), survey=replace(plain.survey, lifetime=Fraction(5)))
-    asked["loloha"] = replace(plain, protocol=Loloha.fitted(4, Fraction(1)), survey=replace(plain.survey, lifetime=Fraction(3)))
-    roomy = replace(plain.survey, lifetime=Fraction(5))  # a second answer is used once, and paid for when it is forgotten
+    asked["loloha"] = replace(
+        plain, protocol=Loloha.fitted(4, Fraction(1)), survey=replace(plain.survey, lifetime=Fraction(3))
+    )
+    # a second answer is used once, and paid for when it is forgotten
+    roomy = replace(plain.survey, lifetime=Fraction(5))
     asked["memoised_unary"] = replace(plain, protocol=MemoisedUnary.fitted(4, Fraction(1)), survey=roomy)
-    asked["texts"] = replace(plain, protocol=Rappor.published(), survey=replace(plain.survey, options=(), labels={}, none=None))
+    asked["texts"] = replace(
+        plain, protocol=Rappor.published(), survey=replace(plain.survey, options=(), labels={}, none=None)
+    )
     asked["labels"] = spec_for(["no", "yes"], more='labels = { "de" = { no = "nein \U0001f600", yes = "ja!" } }')
     asked["shuffled"] = spec_for(["no", "yes"], more=f'shuffler = {{ key = "{KEY.hex()}" }}')
     asked["one_of_several"] = several_spec("one", ("direct", "local_hash"), many.format(2))
@@ -223,8 +243,10 @@ def reports() -> list[Told]:
     for name, spec in specs().items():
         for tells in (True, False):
             for place, answer in enumerate(answers_of(spec)):
-                token, stream = hashlib.sha256(f"{name} {place}".encode()).digest(), Stream(f"report {name} {place} {tells}")
-                step, memo = Step(Record(consent="given"), tells), Memo(KEY, spec.digest)
+                token = hashlib.sha256(f"{name} {place}".encode()).digest()
+                stream = Stream(f"report {name} {place} {tells}")
+                step = Step(Record(consent="given"), tells)
+                memo = Memo(KEY, spec.digest)
                 sent = made(spec, step, answer, token=token, epoch=place * 300, coins=Coins(stream.raw), memo=memo)
                 told: Told = {"survey": name, "answer": answer, "code": str(spec.code(answer)), "tells": tells}
                 told |= {"token": token.hex(), "seed": str(spec.seed(token)), "epoch": place * 300, "key": KEY.hex()}
@@ -234,7 +256,15 @@ def reports() -> list[Told]:
 
 DO = {"consent": lambda spec, record: consented(record), "decline": declined, "withdraw": withdrawn}
 EVENTS = (
-    [["report", 0, 1], ["consent"], ["report", 0, 1], ["report", 0, 1], ["report", 0, 1], ["report", 1, 0], ["report", 1, 2]]
+    [
+        ["report", 0, 1],
+        ["consent"],
+        ["report", 0, 1],
+        ["report", 0, 1],
+        ["report", 0, 1],
+        ["report", 1, 0],
+        ["report", 1, 2],
+    ]
     + [["withdraw"], ["report", 0, 3], ["consent"], ["report", 0, 3], ["report", 1, 3], ["decline"], ["report", 0, 4]]
     + [["consent"], ["report", 2, 5], ["report", 0, 6], ["report", 0, 7]]
 )
@@ -257,7 +287,8 @@ def _life(spec: Spec, record: Record, memo: Memo, stream: Stream) -> Iterator[To
             record = DO[str(event[0])](spec, record)
         else:
             options = answers_of(spec)
-            answer, token = options[int(event[1]) % len(options)], hashlib.sha256(bytes([place])).digest()
+            answer = options[int(event[1]) % len(options)]
+            token = hashlib.sha256(bytes([place])).digest()
             told |= {"answer": answer, "day": event[2], "token": token.hex()}
             try:
                 step = next_step(spec, record, marked(spec, answer, memo), int(event[2]))
@@ -292,17 +323,26 @@ def refused() -> list[str]:
     through = specs()["shuffled"].document.decode()
     found += [through.replace(KEY.hex(), wrong) for wrong in ("", KEY.hex().upper())]
     two = specs()["one_of_several"].document.decode()
-    found += [two.replace(*change) for change in (
-        ('"split":"one"', '"split":"budget"'), ('"split":"one",', ""), ('"name":"town"', '"name":"smokes"'), ('"c",', ""),
-        ('"questions":[', '"options":["a","b"],"questions":['), ('"none":"nowhere"', '"none":"never"'),
-    )]  # fmt: skip
+    found += [
+        two.replace(*change)
+        for change in (
+            ('"split":"one"', '"split":"budget"'),
+            ('"split":"one",', ""),
+            ('"name":"town"', '"name":"smokes"'),
+            ('"c",', ""),
+            ('"questions":[', '"options":["a","b"],"questions":['),
+            ('"none":"nowhere"', '"none":"never"'),
+        )
+    ]
     assert two not in found
     return [*found, "", "{", "null", "[]", document + " ", direct.replace('"size":4', '"size":5')]
 
 
 def vectors() -> Told:
     asked = specs().items()
-    told = {name: {"document": spec.document.decode(), "digest": spec.digest.hex(), "id": spec.id} for name, spec in asked}
+    told = {
+        name: {"document": spec.document.decode(), "digest": spec.digest.hex(), "id": spec.id} for name, spec in asked
+    }
     return {
         "hashes": hashes(),
         "coins": coins(),

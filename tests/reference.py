@@ -104,7 +104,11 @@ def aggregates() -> str:
         kind = one if inspect.isclass(one) else type(one)
         first, *rest = inspect.cleandoc(kind.__doc__ or "").split("\n\n", 1)
         parts += [f"## {one.name}", " ".join(first.split()), *(_claims(text) for text in rest)]
-    total = "Each is total, within bounds that are derived, and the same on every engine; `tests/conformance` holds it to that."
+    total = (
+        "Each is total, within bounds that are derived, and the same on every engine; `tests/conformance` holds "
+        "it "
+        "to that."
+    )
     parts += ["# Functions", total]
     rows = "\n".join(f"| `{one.spoken or one.name}` | {one.proof} |".replace("||", "\\|\\|") for one in FUNCTIONS)
     return page("Aggregates", *parts, f"| function | why |\n|---|---|\n{rows}")
@@ -130,8 +134,10 @@ def errors() -> str:
         message, fix = max(told, key=lambda one: (len(one[0].replace("…", "")), one))
         rows.append(f"| `{code}` | {_filled(message)} | {_filled(fix)} |")
     about = (
-        "Codes are stable: none changes its meaning. An error says what, where, why and how to mend it; it never holds a data "
-        "value or a row count. Unless it says that the charge stays, nothing was spent. What depends on the case stands as `…`."
+        "Codes are stable: none changes its meaning. An error says what, where, why and how to mend it; it never holds "
+        "a data "
+        "value or a row count. Unless it says that the charge stays, nothing was spent. What depends on the case "
+        "stands as `…`."
     )
     return page("Error codes", about, "| code | what it says | fix |\n|---|---|---|\n" + "\n".join(rows))
 
@@ -181,7 +187,9 @@ def _filled(text: str) -> str:
 def configuration() -> str:
     """The keys of obverse.toml, from its JSON Schema."""
     schema = json.loads(CliRunner().invoke(cli, ["schema"]).output)
-    parts = ["Unknown keys are errors. `obverse schema` prints this as a JSON Schema for editors, `obverse check` validates."]
+    parts = [
+        "Unknown keys are errors. `obverse schema` prints this as a JSON Schema for editors, `obverse check` validates."
+    ]
     for name, one in schema["properties"].items():
         rows = ["| key | means | kind |", "|---|---|---|", *_keys(one, "")]
         parts += [f"## [{name}]", one.get("description", ""), "\n".join(rows)]
@@ -196,7 +204,10 @@ def _keys(schema: dict[str, Any], before: str) -> Iterator[str]:
     for name, one in schema.get("properties", {}).items():
         nested = "properties" in one or isinstance(one.get("additionalProperties"), dict)
         kind = "table" if nested else _kind(one)
-        yield f"| `{before}{name}` | {_filled(one.get('description', ''))} | {kind}{', required' if name in needed else ''} |"
+        yield (
+            f"| `{before}{name}` | {_filled(one.get('description', ''))} | "
+            f"{kind}{', required' if name in needed else ''} |"
+        )
         if nested:
             yield from _keys(one, f"{before}{name}.")
 
@@ -217,7 +228,11 @@ def http() -> str:
     for path, methods in document["paths"].items():
         for method, one in methods.items():
             rows.append(f"| `{method.upper()} {path}` | {_filled(one.get('description') or one.get('summary', ''))} |")
-    about = "`docs/openapi.json` is the whole document, OpenAPI 3.1. Errors are `application/problem+json` with stable codes."
+    about = (
+        "`docs/openapi.json` is the whole document, OpenAPI 3.1. Errors are `application/problem+json` with "
+        "stable "
+        "codes."
+    )
     return page("HTTP", about, "| route | what it does |\n|---|---|\n" + "\n".join(rows))
 
 

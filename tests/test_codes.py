@@ -31,7 +31,12 @@ def codes() -> dict[str, str]:
             if not isinstance(node, ast.Call):
                 continue
             name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            if name in ERRORS and node.args and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str):
+            if (
+                name in ERRORS
+                and node.args
+                and isinstance(node.args[0], ast.Constant)
+                and isinstance(node.args[0].value, str)
+            ):
                 found[node.args[0].value] = path.name
             for keyword in node.keywords:
                 if keyword.arg and RENAMED.match(keyword.arg) and isinstance(keyword.value, ast.Constant):

@@ -1,4 +1,6 @@
-"""The worked example of CONTRIBUTING.md, performed: a file and its lines in a copy of the source, and the suite run on it."""
+"""The worked example of CONTRIBUTING.md, performed: a file and its lines in a copy of the source, and the suite run
+on it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ from pathlib import Path
 import obverse
 from obverse.testing import noiseless
 with noiseless(Path(sys.argv[1])) as session:
-    print(session.ask("SELECT SUM(HEAVISIDE(age - 64)) AS older, COUNT(*) FILTER (WHERE age > 64) AS counted FROM people").rows)
+    print(session.ask("SELECT SUM(HEAVISIDE(age - 64)) AS older, COUNT(*) FILTER (WHERE age > 64) AS counted FROM \
+people").rows)
 """
 
 
@@ -31,13 +34,15 @@ def blocks(language: str) -> list[str]:
 
 def patched(path: Path, diff: str) -> None:
     """Lines that begin with - are replaced by the + lines after them; a + line with no - goes among the imports."""
-    text, gone = path.read_text(), ""
+    text = path.read_text()
+    gone = ""
     for line in diff.splitlines():
         if line.startswith("-"):
             gone = line[1:]
             assert text.count(gone) == 1, "the line that is changed is there once"
         elif gone:
-            text, gone = text.replace(gone, line[1:]), ""
+            text = text.replace(gone, line[1:])
+            gone = ""
         else:
             first = text.index("from obverse.plan.functions.text")
             text = f"{text[:first]}{line[1:]}\n{text[first:]}"

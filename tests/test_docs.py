@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from obverse.cli.main import cli
 from obverse.engines import ENGINES
 from obverse.engines.compatibility import GAPS, page
+from tests import architecture
 from tests.reference import PAGES
 
 ROOT = Path(__file__).parent.parent
@@ -46,6 +47,22 @@ def test_a_page_of_the_reference_is_what_the_code_makes(name: str) -> None:
     assert (DOCS / "reference" / name).read_text() == PAGES[name]()
 
 
+def test_the_picture_of_the_house_is_drawn_from_its_layers() -> None:
+    """Renew it with: python -m tests.architecture > docs/architecture.svg"""
+    assert (DOCS / "architecture.svg").read_text() == architecture.picture()
+
+
+@pytest.mark.parametrize("page", [DOCS / "architecture.md", ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_files_that_a_page_of_the_code_names_are_there(page: Path) -> None:
+    """Names in capitals stand for any; the worked example makes its own file."""
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    names = re.findall(r"`([a-z_]+/[\w/]*(?:\.py)?)`", prose)
+    named = [one for one in names if not re.search("[A-Z]{3}|steps.py", one)]
+    roots = (ROOT / "src" / "obverse", ROOT, ROOT / "src" / "obverse" / "publish")
+    assert named
+    assert not [one for one in named if not any((root / one).exists() for root in roots)]
+
+
 def test_no_public_member_is_left_without_a_word() -> None:
     assert not re.findall(r"^\| `[^|]*(?:\\\|[^|]*)*` \|\s*\|$", PAGES["python.md"](), re.MULTILINE)
 
@@ -73,7 +90,9 @@ def test_the_site_is_built_and_read_without_a_network(tmp_path: Path) -> None:
     fetched = re.compile(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=[\"']?(?:https?:)?//[^\"'>\s]+")
     pages = list((tmp_path / "site").rglob("*.html"))
     assert len(pages) > 40
-    assert not [found for page in pages for found in fetched.findall(page.read_text()) if 'rel="canonical"' not in found]
+    assert not [
+        found for page in pages for found in fetched.findall(page.read_text()) if 'rel="canonical"' not in found
+    ]
     assert not list(dead_links(tmp_path / "site"))
 
 

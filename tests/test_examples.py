@@ -16,7 +16,8 @@ from obverse.cli.main import cli
 from tests.examples import FENCE, blind, commands, matched, performed, unperformed
 
 ROOT = Path(__file__).parent.parent
-MADE = ("docs/reference/", "docs/decisions/", "docs/sql.md", "docs/engines.md")  # from the code, or a record of its time
+# from the code, or a record of its time
+MADE = ("docs/reference/", "docs/decisions/", "docs/sql.md", "docs/engines.md")
 WRITTEN = ("README.md", *sorted(page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").rglob("*.md")))
 PAGES = [page for page in WRITTEN if not page.startswith(MADE)]
 UNPERFORMED = {
@@ -68,7 +69,8 @@ def test_settings_that_a_page_shows_are_known(page: str) -> None:
 
 
 def unknown(found: dict[str, Any], schema: dict[str, Any], before: str) -> Iterator[str]:
-    known, others = schema.get("properties", {}), schema.get("additionalProperties")
+    known = schema.get("properties", {})
+    others = schema.get("additionalProperties")
     for name, value in found.items():
         inner = known.get(name, others if isinstance(others, dict) else None)
         if inner is None and known:

@@ -13,15 +13,20 @@ import pytest
 import obverse
 
 ROOT = Path(__file__).parent.parent
-MEGABYTES_MAX, PACKAGES_MAX = 190, 30
+MEGABYTES_MAX = 190
+PACKAGES_MAX = 30
 NOT_OURS = ("pip", "setuptools", "pkg_resources", "_distutils_hack", "distutils-precedence.pth", "__pycache__")
 pytestmark = pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="needs the checkout")
 
 
 def run(*args: str | Path, cwd: Path, **variables: str) -> str:
     """The command's stdout, with none of this checkout's paths in reach."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME")}
-    said = subprocess.run([str(arg) for arg in args], capture_output=True, text=True, cwd=cwd, env={**kept, **variables})
+    kept = {
+        name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME")
+    }
+    said = subprocess.run(
+        [str(arg) for arg in args], capture_output=True, text=True, cwd=cwd, env={**kept, **variables}
+    )
     assert said.returncode == 0, f"{args}\n{said.stdout}\n{said.stderr}"
     return said.stdout
 

@@ -1,4 +1,6 @@
-"""A small project served on the wire, in a thread of its own; and a client that says exactly what a test wants it to say."""
+"""A small project served on the wire, in a thread of its own; and a client that says exactly what a test wants it to
+say.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,10 @@ import pytest
 
 from obverse.curator import accounts
 from obverse.demo.hospital import hospital
-from obverse.server.desk import Desk
-from obverse.server.host import Host
-from obverse.server.pg_catalog import keeper
-from obverse.server.postgres.guard import Caps
-from obverse.server.postgres.server import Serving, serve_wire
+from obverse.server.pg_catalog import catalog
+from obverse.server.postgres.server import Caps, Serving, serve_wire
+from obverse.server.project import Host
+from obverse.server.queries import Desk
 from obverse.testing import synthetic
 
 T = TypeVar("T")
@@ -40,7 +41,8 @@ TOML = (
     .replace("limits = {", "rows_about = 1000\nlimits = {")
     + "\n[serve]\nrequests_per_minute = 100000\n"
 )  # fmt: skip
-ROOMY = Caps(failures_per_minute=10_000_000, texts_per_minute=10_000_000)  # tests fail to sign in more often than people
+# tests fail to sign in more often than people
+ROOMY = Caps(failures_per_minute=10_000_000, texts_per_minute=10_000_000)
 COUNT = "SELECT COUNT(*) AS n FROM people"
 
 
@@ -113,7 +115,8 @@ def served(project: Path) -> Iterator[Wired]:
     thread.start()
 
     patience = pytest.MonkeyPatch()
-    patience.setattr(keeper, "LIMIT_S", 60.0)  # what is slow here is the machine; tests of what is too slow set their own
+    # what is slow here is the machine; tests of what is too slow set their own
+    patience.setattr(catalog, "LIMIT_S", 60.0)
 
     async def start() -> Wired:
         host = Host(project)
@@ -155,7 +158,8 @@ class Raw:
             self.sock.close()
 
     def send(self, raw: bytes) -> None:
-        with suppress(BrokenPipeError, ConnectionResetError):  # a server that has heard enough; what it said can still be read
+        # a server that has heard enough; what it said can still be read
+        with suppress(BrokenPipeError, ConnectionResetError):
             self.sock.sendall(raw)
 
     def exactly(self, size: int) -> bytes:
@@ -227,7 +231,8 @@ class Raw:
 
     def secure(self) -> None:
         context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
         self.sock = context.wrap_socket(self.sock)
 
 
@@ -235,7 +240,8 @@ class Client:
     """SCRAM-SHA-256 on the client's side, after RFC 5802."""
 
     def __init__(self, password: str, nonce: str = "", header: str = "n,,", name: str = "") -> None:
-        self.password, self.header = password, header
+        self.password = password
+        self.header = header
         self.nonce = nonce or base64.b64encode(os.urandom(12)).decode()
         self.bare = f"n={name},r={self.nonce}"
         self.signature = b""
@@ -274,14 +280,22 @@ def counted(value: bytes | None) -> bytes:
 
 
 def parse(text: str, name: str = "", types: tuple[int, ...] = ()) -> bytes:
-    return frame(b"P", texts(name, text) + struct.pack("!H", len(types)) + b"".join(struct.pack("!I", oid) for oid in types))
+    return frame(
+        b"P", texts(name, text) + struct.pack("!H", len(types)) + b"".join(struct.pack("!I", oid) for oid in types)
+    )
 
 
 def bind(
-    values: tuple[bytes | None, ...] = (), name: str = "", portal: str = "", formats: tuple[int, ...] = (), shown: int = 0
+    values: tuple[bytes | None, ...] = (),
+    name: str = "",
+    portal: str = "",
+    formats: tuple[int, ...] = (),
+    shown: int = 0,
 ) -> bytes:
     head = texts(portal, name) + struct.pack("!H", len(formats)) + b"".join(struct.pack("!H", code) for code in formats)
-    return frame(b"B", head + struct.pack("!H", len(values)) + b"".join(map(counted, values)) + struct.pack("!HH", 1, shown))
+    return frame(
+        b"B", head + struct.pack("!H", len(values)) + b"".join(map(counted, values)) + struct.pack("!HH", 1, shown)
+    )
 
 
 def execute(portal: str = "", most: int = 0) -> bytes:
@@ -301,11 +315,14 @@ def fields(body: bytes) -> dict[str, str]:
 
 def data(messages: list[Message]) -> list[list[str | None]]:
     """The rows among the messages, as texts."""
-    return [[None if cell is None else cell.decode() for cell in cells(body)] for kind, body in messages if kind == b"D"]
+    return [
+        [None if cell is None else cell.decode() for cell in cells(body)] for kind, body in messages if kind == b"D"
+    ]
 
 
 def cells(body: bytes) -> Iterator[bytes | None]:
-    (count,), at = struct.unpack("!H", body[:2]), 2
+    (count,) = struct.unpack("!H", body[:2])
+    at = 2
     for _ in range(count):
         (size,) = struct.unpack("!i", body[at : at + 4])
         yield None if size < 0 else body[at + 4 : at + 4 + size]
@@ -315,7 +332,9 @@ def cells(body: bytes) -> Iterator[bytes | None]:
 def columns(messages: list[Message]) -> list[tuple[str, int]]:
     """Names and types of the first description of rows."""
     body = next(body for kind, body in messages if kind == b"T")
-    (count,), at, found = struct.unpack("!H", body[:2]), 2, []
+    (count,) = struct.unpack("!H", body[:2])
+    at = 2
+    found = []
     for _ in range(count):
         end = body.index(b"\0", at)
         found.append((body[at:end].decode(), struct.unpack("!I", body[end + 7 : end + 11])[0]))

@@ -1,4 +1,6 @@
-"""anjana and pycanon on Adult-like rows: CPU seconds; `anjana.py k ROWS` or `anjana.py checks ROWS` in its own environment."""
+"""anjana and pycanon on Adult-like rows: CPU seconds; `anjana.py k ROWS` or `anjana.py checks ROWS` in its own
+environment.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,16 @@ sys.path.remove(os.path.dirname(os.path.abspath(__file__)))  # where this file w
 import adults
 import pandas as pd
 
-K, SUPPRESSED_PERCENT = 5, 5
+K = 5
+SUPPRESSED_PERCENT = 5
 
 
 def anonymized(rows: int) -> dict[str, Any]:
     from anjana.anonymity import k_anonymity
 
     people = pd.read_csv(adults.table(rows), sep=";", dtype=str)
-    quasi, levels = list(adults.QUASI), {}
+    quasi = list(adults.QUASI)
+    levels = {}
     for name in quasi:
         levels[name] = dict(pd.read_csv(adults.hierarchies() / f"{name}.csv", sep=";", header=None, dtype=str))
     begun = time.process_time()
@@ -36,7 +40,8 @@ def checks(rows: int) -> dict[str, Any]:
     from pycanon import anonymity
 
     people = pd.read_csv(adults.table(rows), sep=";", dtype=str)
-    quasi, secret = list(adults.CHECKED), [adults.SENSITIVE]
+    quasi = list(adults.CHECKED)
+    secret = [adults.SENSITIVE]
     people["age"] = people["decade"]
     found: dict[str, float] = {}
     reached: dict[str, float] = {}

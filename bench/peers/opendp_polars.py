@@ -11,7 +11,8 @@ import polars as pl
 import trips
 
 dp.enable_features("contrib")
-CITY, PRODUCT = pl.LazyFrame({"city": trips.CITIES}), pl.LazyFrame({"product": trips.PRODUCTS})
+CITY = pl.LazyFrame({"city": trips.CITIES})
+PRODUCT = pl.LazyFrame({"product": trips.PRODUCTS})
 FARE = pl.col("fare").fill_nan(0.0).fill_null(0.0)
 CANDIDATES = [i / 2 for i in range(201)]
 
@@ -20,7 +21,9 @@ def prepare(rows: int, name: str) -> tuple[Callable[[], Any], Callable[[Any], tr
     source = str(trips.table(rows))
 
     def query() -> Any:
-        """A public bound on the number of rows is needed for sums of floats; the kindest one is given, the number itself."""
+        """A public bound on the number of rows is needed for sums of floats; the kindest one is given, the number
+        itself.
+        """
         by = ([], ["city"], ["product"], ["city", "product"])
         context = dp.Context.compositor(
             data=pl.scan_parquet(source),
@@ -42,7 +45,9 @@ def prepare(rows: int, name: str) -> tuple[Callable[[], Any], Callable[[Any], tr
 
     def sums() -> Any:
         grouped = bounded().group_by("city", "product")
-        return grouped.agg(FARE.dp.sum((0.0, 100.0)).alias("s"), dp.len().alias("n")).with_keys(CITY.join(PRODUCT, how="cross"))
+        return grouped.agg(FARE.dp.sum((0.0, 100.0)).alias("s"), dp.len().alias("n")).with_keys(
+            CITY.join(PRODUCT, how="cross")
+        )
 
     def medians() -> Any:
         return bounded().group_by("product").agg(FARE.dp.median(CANDIDATES).alias("m")).with_keys(PRODUCT)

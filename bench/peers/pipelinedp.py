@@ -1,7 +1,8 @@
 """PipelineDP, its local backend: `pipelinedp.py ROWS QUESTION` in its own environment (see setup.py).
 
-Of the limits that leave a user at most 10 rows (10 in all; 1, 2, 5 or 10 of each of 10, 5, 2 groups or of one) and of Laplace
-and Gaussian noise, those that err least at 1M rows. Its rows are Python's own; that they are read before is not counted.
+Of the limits that leave a user at most 10 rows (10 in all; 1, 2, 5 or 10 of each of 10, 5, 2 groups or of one) and of
+Laplace and Gaussian noise, those that err least at 1M rows. Its rows are Python's own; that they are read before is not
+counted.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def prepare(rows: int, name: str) -> tuple[Callable[[], Any], Callable[[Any], tr
         accountant.compute_budgets()
         return dict(found)
 
-    laplace, metrics = pipeline_dp.NoiseKind.LAPLACE, pipeline_dp.Metrics
+    laplace = pipeline_dp.NoiseKind.LAPLACE
+    metrics = pipeline_dp.Metrics
 
     def by_city() -> Any:
         params = pipeline_dp.AggregateParams(noise_kind=laplace, metrics=[metrics.COUNT], **IN_ALL)

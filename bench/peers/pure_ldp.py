@@ -1,7 +1,8 @@
-"""pure-ldp: reports per CPU second of its clients and servers, one thread; `pure_ldp.py` in its own environment (see setup.py).
+"""pure-ldp: reports per CPU second of its clients and servers, one thread; `pure_ldp.py` in its own environment (see
+setup.py).
 
-It takes one report at a time. Its Hadamard response server stores reports and decodes them at the end, so decoding is counted
-there, over as many reports as ours is given.
+It takes one report at a time. Its Hadamard response server stores reports and decodes them at the end, so decoding is
+counted there, over as many reports as ours is given.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from pure_ldp.frequency_oracles.hadamard_response import HadamardResponseClient,
 from pure_ldp.frequency_oracles.local_hashing import LHClient, LHServer
 from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer
 
-PHASE_S, ROUNDS, CHUNK = 0.4, 3, 200
+PHASE_S = 0.4
+ROUNDS = 3
+CHUNK = 200
 DECODED = 1_000_000
 
 
@@ -32,7 +35,8 @@ def same(item: int) -> int:
 
 def pairs(size: int, epsilon: float) -> dict[str, tuple[Any, Any]]:
     response = HadamardResponseServer(epsilon, size, same)
-    rows, columns = people.SKETCH_ROWS, people.SKETCH_COLUMNS
+    rows = people.SKETCH_ROWS
+    columns = people.SKETCH_COLUMNS
     sketches = {kind: CMSServer(epsilon, rows, columns, is_hadamard=kind) for kind in (False, True)}
     clients = {kind: CMSClient(epsilon, s.get_hash_funcs(), columns, is_hadamard=kind) for kind, s in sketches.items()}
     return {
@@ -49,7 +53,8 @@ def pairs(size: int, epsilon: float) -> dict[str, tuple[Any, Any]]:
 
 def rate(call: Callable[[Any], Any], given: list[Any]) -> float:
     """Calls per CPU second, over chunks until the phase's time is up."""
-    done, begun = 0, time.process_time()
+    done = 0
+    begun = time.process_time()
     while time.process_time() - begun < PHASE_S:
         for one in given[done % len(given) : done % len(given) + CHUNK]:
             call(one)
@@ -70,7 +75,8 @@ def decoding(server: Any, reports: list[Any], size: int) -> float:
 
 def main() -> None:
     warnings.filterwarnings("ignore")
-    size, asked = people.ITEMS, people.items(4000, people.ITEMS).tolist()
+    size = people.ITEMS
+    asked = people.items(4000, people.ITEMS).tolist()
     found = {}
     for name, (client, server) in pairs(size, people.EPSILON).items():
         reports = [client.privatise(item) for item in asked]

@@ -17,13 +17,16 @@ import people
 from pure_ldp.frequency_oracles.apple_cms import CMSClient, CMSServer
 from pure_ldp.heavy_hitters.prefix_extending import PEMClient, PEMServer
 
-LETTERS, STEP, KEPT = 6, 2, 20
+LETTERS = 6
+STEP = 2
+KEPT = 20
 ALPHABET = [*map(chr, range(97, 123)), "*"]
 
 
 def main() -> None:
     warnings.filterwarnings("ignore")
-    epsilon, n = float(sys.argv[1]), int(sys.argv[2])
+    epsilon = float(sys.argv[1])
+    n = int(sys.argv[2])
     known, held = people.words(n)
     oracle = CMSServer(epsilon, people.SKETCH_ROWS, people.SKETCH_COLUMNS)
     asked = CMSClient(epsilon, oracle.get_hash_funcs(), people.SKETCH_COLUMNS)

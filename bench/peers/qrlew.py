@@ -13,14 +13,18 @@ import trips
 
 
 def dataset(rows: int) -> Any:
-    """The schema of a SQLite table of one row, with the declared values, bounds and (public, in Qrlew) number of rows."""
+    """The schema of a SQLite table of one row, with the declared values, bounds and (public, in Qrlew) number of
+    rows.
+    """
     engine = sqlalchemy.create_engine("sqlite://", poolclass=sqlalchemy.pool.StaticPool)
     with engine.begin() as connection:
         connection.execute(sqlalchemy.text("CREATE TABLE trips (user_id INTEGER, city TEXT, product TEXT, fare FLOAT)"))
         connection.execute(sqlalchemy.text("INSERT INTO trips VALUES (1, 'city_000', 'prod_00', 1.0)"))
     single = pyqrlew.Dataset.from_database("bench", engine, None)
     described = str(single).splitlines()[0].removeprefix("Dataset: ")
-    sized = pyqrlew.Dataset.from_str(described, single.schema, (single.size or "").replace('"size": "1"', f'"size": "{rows}"'))
+    sized = pyqrlew.Dataset.from_str(
+        described, single.schema, (single.size or "").replace('"size": "1"', f'"size": "{rows}"')
+    )
     assert str(rows) in (sized.size or "")
     sized = sized.with_range(None, "trips", "fare", 0.0, 100.0)
     sized = sized.with_possible_values(None, "trips", "city", trips.CITIES)

@@ -1,7 +1,7 @@
 """An environment for each peer under .bench/, with the versions of its lock file; and its questions, each in a process.
 
-`python bench/peers/setup.py` makes them all. To renew a lock: install what its first line says into an empty environment,
-then `pip freeze`.
+`python bench/peers/setup.py` makes them all. To renew a lock: install what its first line says into an empty
+environment, then `pip freeze`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ PEERS = {  # how many times our CPU each is to need, at least
     "pipelinedp": 5.0,
 }
 SLOW = ("tumult", "pipelinedp")  # asked two questions, of no more than a million rows
-SLOW_ROWS, SLOW_QUESTIONS = 1_000_000, ("count by city", "sum+avg by city x product")
+SLOW_ROWS = 1_000_000
+SLOW_QUESTIONS = ("count by city", "sum+avg by city x product")
 LONGEST_S = 15 * 60.0
 
 
@@ -38,7 +39,8 @@ def python_of(peer: str) -> Path:
 def install(peer: str) -> str:
     """Make the environment, once for each state of its lock file; what went wrong, or nothing."""
     lock = BENCH / "peers" / f"{peer}.txt"
-    digest, mark = hashlib.sha256(lock.read_bytes()).hexdigest(), trips.WORK / peer / ".locked"
+    digest = hashlib.sha256(lock.read_bytes()).hexdigest()
+    mark = trips.WORK / peer / ".locked"
     if mark.exists() and mark.read_text() == digest and python_of(peer).exists():
         return ""
     print(f"installing {peer} into .bench/{peer}", flush=True)
@@ -53,7 +55,11 @@ def install(peer: str) -> str:
         except subprocess.TimeoutExpired:
             return f"not installed after {LONGEST_S / 60:.0f} minutes"
         if done.returncode:
-            said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or done.stderr.splitlines() or ["?"]
+            said = (
+                [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+                or done.stderr.splitlines()
+                or ["?"]
+            )
             return f"not installed: {said[0][:160]}"
     mark.write_text(digest)
     return ""

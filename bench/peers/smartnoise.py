@@ -34,7 +34,8 @@ class Cursor:
     """A cursor that can be iterated over, which DuckDB's cannot."""
 
     def __init__(self, cursor: Any) -> None:
-        self.cursor, self.description = cursor, None
+        self.cursor = cursor
+        self.description = None
 
     def execute(self, sql: str) -> None:
         self.cursor.execute(sql)
@@ -70,7 +71,9 @@ def prepare(rows: int, name: str) -> tuple[Callable[[], Any], Callable[[Any], tr
 
     def reader(epsilon: float) -> Any:
         privacy = snsql.Privacy(epsilon=epsilon, delta=trips.DELTA)
-        return snsql.from_connection(Connection(connection), engine="postgres", metadata=metadata(rows), privacy=privacy)
+        return snsql.from_connection(
+            Connection(connection), engine="postgres", metadata=metadata(rows), privacy=privacy
+        )
 
     def ask() -> Any:
         """Its epsilon is that of each statistic: told what the question costs at 1, ask so that it costs 1 in all."""

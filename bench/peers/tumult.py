@@ -1,7 +1,8 @@
 """Tumult Analytics on the Spark that it pins: `tumult.py ROWS QUESTION` in its own environment (see setup.py).
 
-A user keeps at most 10 rows, as with us. It answers one aggregate at a time, so sums and averages are two questions for half of
-the budget each: sums and counts, whose quotients, put back into the declared bounds, err less than its own averages.
+A user keeps at most 10 rows, as with us. It answers one aggregate at a time, so sums and averages are two questions for
+half of the budget each: sums and counts, whose quotients, put back into the declared bounds, err less than its own
+averages.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def prepare(rows: int, name: str) -> tuple[Callable[[], Any], Callable[[Any], tr
         return session().evaluate(query, ApproxDPBudget(trips.EPSILON, trips.DELTA)).collect()
 
     def sums() -> Any:
-        keys, asked = KeySet.from_dict({"city": trips.CITIES, "product": trips.PRODUCTS}), session()
+        keys = KeySet.from_dict({"city": trips.CITIES, "product": trips.PRODUCTS})
+        asked = session()
         half = ApproxDPBudget(trips.EPSILON / 2, trips.DELTA / 2)
         added = asked.evaluate(bounded().groupby(keys).sum("fare", 0.0, 100.0, name="s"), half).collect()
         counted = asked.evaluate(bounded().groupby(keys).count(name="n"), half).collect()

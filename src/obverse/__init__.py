@@ -9,19 +9,29 @@ from obverse.core.errors import BudgetExceeded, ObverseError, Refused
 
 if TYPE_CHECKING:
     from obverse.answers.answer import Answer
-    from obverse.dbapi.connection import connect
+    from obverse.dbapi import connect
     from obverse.session.rehearsal import rehearse
     from obverse.session.session import Session, open
 
 _LAZY = {
     "Answer": "obverse.answers.answer",
     "Session": "obverse.session.session",
-    "connect": "obverse.dbapi.connection",
+    "connect": "obverse.dbapi",
     "open": "obverse.session.session",
     "rehearse": "obverse.session.rehearsal",
 }
 
-__all__ = ["Answer", "BudgetExceeded", "ObverseError", "Refused", "Session", "__version__", "connect", "open", "rehearse"]
+__all__ = [
+    "Answer",
+    "BudgetExceeded",
+    "ObverseError",
+    "Refused",
+    "Session",
+    "__version__",
+    "connect",
+    "open",
+    "rehearse",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -28,12 +28,11 @@ from obverse.mechanisms import DiscreteLaplace, Exponential
 from obverse.plan.aggregates import AGGREGATES, BY_NAME, Aggregate
 from obverse.plan.aggregates.covariance import Covariance
 from obverse.plan.aggregates.quantile import QUANTILES, Quantile
-from obverse.plan.allocate import CostedPlan, allocate
-from obverse.plan.annotate import annotate
-from obverse.plan.expressions import ColumnFacts, Expr, Ref, from_number, number_bounds
-from obverse.plan.limit import limit
-from obverse.plan.nodes import Key, Scan
+from obverse.plan.expressions import AggregateRef, ColumnFacts, Expr, Ref, from_number, number_bounds
+from obverse.plan.pricing import Plan, allocate, with_mechanisms
 from obverse.plan.query import AggregateCall, Output, Question
+from obverse.plan.relation import Key, Scan
+from obverse.plan.sensitivity import annotate, limit
 from obverse.plan.stability.scan import column_facts
 from obverse.testing.conformance.aggregate import (
     Simulated,
@@ -44,10 +43,12 @@ from obverse.testing.conformance.aggregate import (
     simulate,
     without_noise,
 )
-from obverse.testing.goodness import fits
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
+from obverse.testing.statistics import fits
 
-LEVEL, FALSE_ALARM, TRIALS = 0.95, 1e-6, 20_000
+LEVEL = 0.95
+FALSE_ALARM = 1e-6
+TRIALS = 20_000
 Accounting = Literal["pure", "zcdp"]
 Pair = tuple[float | None, float | None]
 BOTH: tuple[Accounting, ...] = ("pure", "zcdp")
@@ -120,11 +121,13 @@ def call_of(aggregate: Aggregate, column: str, here: Catalog, q: float = 0.5) ->
     return AggregateCall(aggregate.name, argument, aggregate.spoken, parameter, second=second)
 
 
-def costed_of(call: AggregateCall, here: Catalog, shape: str, epsilon: str, accounting: Accounting) -> CostedPlan:
+def costed_of(call: AggregateCall, here: Catalog, shape: str, epsilon: str, accounting: Accounting) -> Plan:
     facts = facts_of(here)
     keys = (Key("s", Ref("s", facts["s"]), ("a", "b"), False),) if shape == "weighted" else ()
-    output = Output("a", Ref("agg0", ColumnFacts(BY_NAME[call.function].type(call), False)))
-    columns = dict.fromkeys([*(ref.name for ref in call.arguments if isinstance(ref, Ref)), *(key.name for key in keys)])
+    output = Output("a", AggregateRef(0, ColumnFacts(BY_NAME[call.function].type(call), False)))
+    columns = dict.fromkeys(
+        [*(ref.name for ref in call.arguments if isinstance(ref, Ref)), *(key.name for key in keys)]
+    )
     question = Question(Scan("t", tuple(columns) or ("x",)), keys, (call,), (output,))
     return allocate(annotate(limit(question, here)), Fraction(epsilon), Fraction(1, 10**6), accounting)
 
@@ -152,15 +155,16 @@ def table_of(call: AggregateCall, here: Catalog, values: str, units: int) -> Tab
 
 
 def simulated(
-    costed: CostedPlan, here: Catalog, values: str, units: int, trials: int = TRIALS, weight: Fraction = Fraction(1)
+    costed: Plan, here: Catalog, values: str, units: int, trials: int = TRIALS, weight: Fraction = Fraction(1)
 ) -> Simulated:
-    call = costed.annotated.limited.question.aggregates[0]
-    exact = exact_measures(costed.annotated, table_of(call, here, values, units), weight)
+    call = costed.question.aggregates[0]
+    exact = exact_measures(costed, table_of(call, here, values, units), weight)
     return simulate(costed, exact, trials, SeededRng(zlib.crc32(f"{call.identity} {values} {units}".encode())))
 
 
 def cases(aggregate: Aggregate, shape: str, accounting: Accounting) -> Iterator[tuple[str, str, int, str, float]]:
-    """Columns, values, units, epsilons and shares: most of them for sums by row and by weight, for others a few that meet
+    """Columns, values, units, epsilons and shares: most of them for sums by row and by weight, for others a few that
+    meet
     all of each, others for each shape and accounting."""
     columns = ("x", "n", "m", "d", "c") if isinstance(aggregate, Quantile) else ("c", "x", "n", "m")
     stride = 12 if aggregate.name in VARIANTS else 6
@@ -175,7 +179,8 @@ def cases(aggregate: Aggregate, shape: str, accounting: Accounting) -> Iterator[
 @pytest.mark.parametrize("shape", UNITS)
 @pytest.mark.parametrize("aggregate", WITH_INTERVAL, ids=lambda aggregate: aggregate.name)
 def test_intervals_cover_the_truth_as_often_as_they_say_and_not_much_more(aggregate: Aggregate, shape: str) -> None:
-    here, weight = catalog(shape), WEIGHT if shape == "weighted" else Fraction(1)
+    here = catalog(shape)
+    weight = WEIGHT if shape == "weighted" else Fraction(1)
     trials = TRIALS if aggregate.name in ADDED_UP else 1_000 if isinstance(aggregate, Quantile) else 4_000
     for accounting in BOTH:
         for column, values, units, epsilon, q in cases(aggregate, shape, accounting):
@@ -197,7 +202,7 @@ def test_an_average_over_a_public_size_is_one_measure_and_covers_as_often_as_it_
 def test_one_noise_that_serves_both_arguments_is_not_taken_for_two(name: str, accounting: Accounting) -> None:
     here = catalog("row")
     costed = costed_of(call_of(BY_NAME[name], "x", here), here, "row", "1", accounting)
-    (serves,) = costed.annotated.limited.serves
+    (serves,) = costed.serves
     assert len(set(serves)) < len(serves)
     for values, units in (("low", 60_000), ("ends", 2_000)):
         check_coverage(costed, simulated(costed, here, values, units, 8_000), units, f"{values} of (x, x)")
@@ -233,7 +238,8 @@ def test_bars_that_are_a_tenth_too_short_are_noticed() -> None:
         costed = costed_of(call_of(aggregate, "c", here), here, "row", "0.1", "pure")
         part, trials = (0.9, TRIALS) if len(costed.measures) == 1 else (0.8, 10_000)
         found = simulated(costed, here, "ends", 60_000, trials)
-        middle, half = (found.low + found.high) / 2, (found.high - found.low) / 2
+        middle = (found.low + found.high) / 2
+        half = (found.high - found.low) / 2
         short = replace(found, low=middle - part * half, high=middle + part * half)
         assert upper(short.covered, trials, FALSE_ALARM) < LEVEL, aggregate.name
 
@@ -252,7 +258,7 @@ def test_bars_of_a_tree_with_twice_the_noise_are_noticed(aggregate: Aggregate) -
     costed = costed_of(call_of(aggregate, "x", here), here, "row", "0.2", "pure")
     (mechanism,) = costed.mechanisms
     assert isinstance(mechanism, DiscreteLaplace)
-    loud = replace(costed, mechanisms=(Loud(mechanism.sensitivity, mechanism.scale),))
+    loud = with_mechanisms(costed, (Loud(mechanism.sensitivity, mechanism.scale),))
     found = simulated(loud, here, "even", 20_000, 1_200)
     assert upper(found.covered, 1_200, FALSE_ALARM) < LEVEL, found.covered
 
@@ -277,9 +283,11 @@ def test_without_noise_answers_are_those_of_plain_formulas(aggregate: Aggregate,
 def test_quantiles_hold_the_values_themselves_and_stay_within_bounds() -> None:
     """Values between two points of the tree's grid, leaves that are wider than a value, bounds off the grid."""
     here = catalog("row")
-    for aggregate, (column, truth) in itertools.product(QUANTILES, {"x": 33.3333, "m": 77_777, "z": 7.69, "w": 4}.items()):
+    for aggregate, (column, truth) in itertools.product(
+        QUANTILES, {"x": 33.3333, "m": 77_777, "z": 7.69, "w": 4}.items()
+    ):
         costed = costed_of(call_of(aggregate, column, here), here, "row", "1", "pure")
-        found = simulate(costed, exact_measures(costed.annotated, [({column: truth}, 500)]), 500, SeededRng(7))
+        found = simulate(costed, exact_measures(costed, [({column: truth}, 500)]), 500, SeededRng(7))
         bounds = number_bounds(facts_of(here)[column])
         assert bounds is not None
         assert bounds.lo <= found.low.min() <= found.value.min()
@@ -292,7 +300,8 @@ def test_quantiles_hold_the_values_themselves_and_stay_within_bounds() -> None:
 @pytest.mark.parametrize("shape", UNITS)
 def test_a_mode_has_no_bars_and_the_law_of_the_exponential_mechanism(shape: str, accounting: Accounting) -> None:
     """The best value nearly always at a large epsilon; at a small one, goodness of fit with false alarm 1e-9."""
-    here, weight = catalog(shape), WEIGHT if shape == "weighted" else Fraction(1)
+    here = catalog(shape)
+    weight = WEIGHT if shape == "weighted" else Fraction(1)
     call = call_of(BY_NAME["mode"], "n", here)
     for epsilon, units in (("4", 1_000), ("0.05", 40), ("0.01", 200)):
         costed = costed_of(call, here, shape, epsilon, accounting)
@@ -300,7 +309,7 @@ def test_a_mode_has_no_bars_and_the_law_of_the_exponential_mechanism(shape: str,
         assert isinstance(mechanism, Exponential)
         found = simulated(costed, here, "skewed", units, 4_000, weight)
         assert np.isnan([found.low, found.high]).all()
-        (content,) = exact_measures(costed.annotated, table_of(call, here, "skewed", units), weight)
+        (content,) = exact_measures(costed, table_of(call, here, "skewed", units), weight)
         scores = [content.get(value, 0) for value in range(51)]
         assert scores[int(found.truth)] == max(scores)
         assert fits(found.value.astype(np.int64), 0, [float(mechanism.probability(scores, i)[0]) for i in range(51)])

@@ -15,8 +15,8 @@ from obverse.core.engine import Engine
 from obverse.core.errors import InvariantBroken, Refused
 from obverse.core.secret import Exact
 from obverse.engines import ENGINES
-from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.query import Question
+from obverse.plan.sensitivity import MeasuredPlan
 from obverse.session.planning import annotated, read
 from obverse.testing.conformance.engine import check_engine, check_silence
 from obverse.testing.neighbours import Tables, family
@@ -40,10 +40,22 @@ g = { type = "double" }
 t = { type = "text" }
 """
 TYPES = {
-    "i": "BIGINT", "p": "BIGINT", "d": "DOUBLE", "c": "DOUBLE", "big": "BIGINT", "s": "VARCHAR", "o": "VARCHAR", "w": "VARCHAR",
-    "v": "VARCHAR", "b": "BOOLEAN",
-    "day": "DATE", "ts": "TIMESTAMP", "f": "BIGINT", "g": "DOUBLE", "t": "VARCHAR",
-}  # fmt: skip
+    "i": "BIGINT",
+    "p": "BIGINT",
+    "d": "DOUBLE",
+    "c": "DOUBLE",
+    "big": "BIGINT",
+    "s": "VARCHAR",
+    "o": "VARCHAR",
+    "w": "VARCHAR",
+    "v": "VARCHAR",
+    "b": "BOOLEAN",
+    "day": "DATE",
+    "ts": "TIMESTAMP",
+    "f": "BIGINT",
+    "g": "DOUBLE",
+    "t": "VARCHAR",
+}
 HEAD = '[project]\nname = "engines"\n[budget]\nepsilon = 9\n[tables.t]\nsource = "python"\nunit = '
 KEYED = 'person = { type = "integer" }\n'
 AROUND = f"""
@@ -64,7 +76,11 @@ UNITS = {
     "row": ('"row"', "", ""),
     "one": ('"person"', KEYED, ""),
     "many": ('"person"\nlimits = { rows = 3, sums = { c = 150.5 } }', KEYED, ""),
-    "path": ('"visit -> visits.visit -> people.person"\nlimits = { rows = 3 }', 'visit = { type = "integer" }\n', AROUND),
+    "path": (
+        '"visit -> visits.visit -> people.person"\nlimits = { rows = 3 }',
+        'visit = { type = "integer" }\n',
+        AROUND,
+    ),
 }
 QUESTIONS = (
     "SELECT COUNT(*), COUNT(i), SUM(i), SUM(p), SUM(d), SUM(c), SUM(big) FROM t",
@@ -80,7 +96,8 @@ QUESTIONS = (
     "SELECT v, w, b, COUNT(v), COUNT(c), AVG(i) FROM t WHERE w <> 'j' GROUP BY v, w, b",
     "SELECT v, SUM(i), COUNT(*) FROM t GROUP BY v",
     "SELECT s, o, b, COUNT(i), SUM(i) FROM t GROUP BY s, o, b",
-    "SELECT CASE WHEN i > 5 THEN 'high' WHEN i > 0 THEN 'low' END, date_trunc('month', day), SUM(c) FROM t GROUP BY 1, 2",
+    "SELECT CASE WHEN i > 5 THEN 'high' WHEN i > 0 THEN 'low' END, date_trunc('month', day), SUM(c) FROM t GROUP BY 1, "
+    "2",
     "SELECT day, VAR_SAMP(i) FROM t WHERE ts >= TIMESTAMP '2020-01-01 12:00:00' GROUP BY day",
     "SELECT date_trunc('hour', ts), COUNT(*), SUM(i) FROM t WHERE ts < TIMESTAMP '2020-01-04 00:00:00' GROUP BY 1",
 )
@@ -100,7 +117,8 @@ SILENCE = {
     },
     "spark": {
         "raising": "SELECT CAST('eve' || CAST(id AS STRING) AS BIGINT) AS k FROM range(3)",
-        "slow": "SELECT CAST(SUM(a.id * b.id % 7) AS BIGINT) AS k FROM range(200000) AS a CROSS JOIN range(200000) AS b",
+        "slow": "SELECT CAST(SUM(a.id * b.id % 7) AS BIGINT) AS k FROM range(200000) AS a CROSS JOIN range(200000) AS "
+        "b",
         "inexact": "SELECT 1.5D AS k",
     },
 }
@@ -127,7 +145,7 @@ def catalog_of(unit: str) -> Catalog:
     return complete(declared, schemas(declared), {})
 
 
-def plans(catalog: Catalog, questions: Sequence[str] = QUESTIONS) -> list[tuple[str, AnnotatedPlan]]:
+def plans(catalog: Catalog, questions: Sequence[str] = QUESTIONS) -> list[tuple[str, MeasuredPlan]]:
     found = []
     for text in questions:
         question = read(text, catalog, dt.datetime(2024, 1, 1))

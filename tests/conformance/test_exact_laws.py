@@ -1,4 +1,6 @@
-"""What a device draws is what its protocol claims, exactly: every outcome of every coin is gone through, in both languages."""
+"""What a device draws is what its protocol claims, exactly: every outcome of every coin is gone through, in both
+languages.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,6 @@ from typing import Any, cast
 import pytest
 
 import obverse
-from obverse.collect.codec import protocol_json
 from obverse.collect.protocols import (
     PROTOCOLS,
     AllOfSeveral,
@@ -39,8 +40,8 @@ from obverse.collect.protocols import (
     Subset,
     Unary,
 )
-from obverse.collect.randomness.coins import Coins
-from obverse.collect.randomness.odds import ONE
+from obverse.collect.randomness.coins import ONE, Coins
+from obverse.collect.spec import protocol_json
 from tests.servers import missing
 
 LAWS = Path(__file__).parents[1] / "js" / "laws.mjs"
@@ -49,11 +50,20 @@ SEEDS = (77, (1 << 63) + 5)
 PLANE = ProjectiveSketch(3, Projective(7, 2, 3, ONE // 3))
 FEW = (Direct.fitted(3, Fraction(1)), Unary.fitted(2, Fraction(2)))
 SMALL: tuple[LocalProtocol, ...] = (
-    *(Direct.two_coins(), Direct.fitted(3, Fraction(2)), Unary.fitted(3, Fraction(1)), LocalHash.fitted(5, Fraction(1))),
+    *(
+        Direct.two_coins(),
+        Direct.fitted(3, Fraction(2)),
+        Unary.fitted(3, Fraction(1)),
+        LocalHash.fitted(5, Fraction(1)),
+    ),
     *(PooledHash(5, 37, Direct.fitted(4, Fraction(1))), Hadamard.fitted(5, Fraction(3)), Subset(4, 2, ONE // 4 * 3)),
     *(Projective(6, 5, 2, ONE // 9), Projective(7, 2, 3, ONE // 3), CountMean(3, 4, ONE // 4 * 3)),
     *(HadamardCountMean(3, 8, ONE // 4 * 3), PLANE, Prefixes(4, 5, 2, 3, PLANE), Fragments(4, 5, 2, PLANE)),
-    *(Rappor(3, 2, 5, ONE // 4, ONE // 2, ONE // 4 * 3), Loloha.fitted(7, Fraction(1)), MemoisedUnary.fitted(2, Fraction(1))),
+    *(
+        Rappor(3, 2, 5, ONE // 4, ONE // 2, ONE // 4 * 3),
+        Loloha.fitted(7, Fraction(1)),
+        MemoisedUnary.fitted(2, Fraction(1)),
+    ),
     *(OneBitMean.fitted(5, Fraction(1)), PiecewiseMean.fitted(5, Fraction(2)), HybridMean.fitted(3, Fraction(1))),
     *(OneOfSeveral(FEW), AllOfSeveral(FEW)),
 )
@@ -65,12 +75,14 @@ class EveryCoin:
 
     def __init__(self) -> None:
         self.path: list[list[int]] = []  # which outcome, of how many
-        self.depth, self.chance = 0, Fraction(1)
+        self.depth = 0
+        self.chance = Fraction(1)
 
     def again(self) -> bool:
         """Turn to the next outcome; false when all were seen."""
         del self.path[self.depth :]
-        self.depth, self.chance = 0, Fraction(1)
+        self.depth = 0
+        self.chance = Fraction(1)
         while self.path:
             self.path[-1][0] += 1
             if self.path[-1][0] < self.path[-1][1]:
@@ -82,7 +94,8 @@ class EveryCoin:
         if self.depth == len(self.path):
             self.path.append([0, len(chances)])
         found = self.path[self.depth][0]
-        self.depth, self.chance = self.depth + 1, self.chance * chances[found]
+        self.depth = self.depth + 1
+        self.chance = self.chance * chances[found]
         return found
 
     def flip(self, odds: int) -> bool:
@@ -99,7 +112,8 @@ class EveryCoin:
 
 
 def drawn_law(protocol: LocalProtocol, code: int, seed: int) -> dict[bytes, Fraction]:
-    coins, found = EveryCoin(), defaultdict[bytes, Fraction](Fraction)
+    coins = EveryCoin()
+    found = defaultdict[bytes, Fraction](Fraction)
     more = True
     while more:
         sent = protocol.report(code, cast(Coins, coins), seed)

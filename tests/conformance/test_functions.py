@@ -43,7 +43,7 @@ def run_postgres() -> Iterator[Run]:
     address = postgres_address()
     import psycopg
 
-    from obverse.engines.postgres_address import settled
+    from obverse.engines.postgres import settled
 
     with psycopg.connect(address) as connection:
         settled(connection)

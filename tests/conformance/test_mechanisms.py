@@ -13,13 +13,13 @@ from obverse.mechanisms.base import Example
 from obverse.mechanisms.ladder import Ladder
 from obverse.testing.conformance.mechanism import check_mechanism, seen_by_evidence
 
-# Where a million outputs do not show that a tenth of the noise is missing: how much noise is left when they do, and on which
-# inputs. The exact law (by_law) and the fit (by_fit) see the tenth in both.
+# Where a million outputs do not show that a tenth of the noise is missing: how much noise is left when they do, and on
+# which inputs. The exact law (by_law) and the fit (by_fit) see the tenth in both.
 # - discrete_gaussian: the (epsilon, delta) that zCDP promises is not tight enough; half of the noise shows.
-# - ladder: epsilon is 2 / scale. Half of it, 1 / scale, comes from the rungs; the other half from how many integers these have,
-#   but on the best inputs that we know (a reach of 1 and one of 2) only about 1 / scale - 1 / scale^2, and the nearer to that,
-#   the rarer the one output that shows it: about 1 in 2 step scale^2. So a tenth shows only below epsilon 0.3 or so, by tens of
-#   millions of outputs (an estimate); a third shows at epsilon 1, by one million.
+# - ladder: epsilon is 2 / scale. Half of it, 1 / scale, comes from the rungs; the other half from how many integers
+#   these have, but on the best inputs that we know (a reach of 1 and one of 2) only about 1 / scale - 1 / scale^2, and
+#   the nearer to that, the rarer the one output that shows it: about 1 in 2 step scale^2. So a tenth shows only below
+#   epsilon 0.3 or so, by tens of millions of outputs (an estimate); a third shows at epsilon 1, by one million.
 SEEN_BY_EVIDENCE = {
     "discrete_gaussian": (Fraction(1, 2), DiscreteGaussian.examples()[0]),
     "ladder": (Fraction(2, 3), Example(Ladder(Fraction(2), 40, 3), (0, 1), (3, 2), range(0))),

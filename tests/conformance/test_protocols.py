@@ -36,9 +36,8 @@ from obverse.collect.protocols import (
 )
 from obverse.collect.protocols.base import MeanProtocol
 from obverse.collect.protocols.words import beginnings
-from obverse.collect.randomness.coins import Coins
+from obverse.collect.randomness.coins import ONE, Coins
 from obverse.collect.randomness.hashing import item_key
-from obverse.collect.randomness.odds import ONE
 from obverse.core.errors import Refused
 from obverse.testing.conformance.protocol import (
     check_estimates,
@@ -49,15 +48,25 @@ from obverse.testing.conformance.protocol import (
     check_reading,
 )
 
-HALF, ONCE = Fraction(1, 2), Fraction(1)
+HALF = Fraction(1, 2)
+ONCE = Fraction(1)
 FEW = (Direct.fitted(3, ONCE), LocalHash.fitted(4, HALF))
 MORE = (Unary.fitted(2, HALF), OneBitMean.fitted(3, HALF), PooledHash(2, 37, Direct.two_coins()))
 MANY = (Direct.fitted(3, ONCE), Unary.fitted(5, HALF), LocalHash.fitted(4, ONCE), HybridMean.fitted(6, HALF))
 PLANE = ProjectiveSketch(3, Projective(7, 2, 3, ONE // 3))
 SMALL: dict[str, list[LocalProtocol]] = {
-    "direct": [Direct.two_coins(), Direct.truthful(2, Fraction(1, 3)), Direct.fitted(5, Fraction(1)), Direct(3, ONE - 1)],
+    "direct": [
+        Direct.two_coins(),
+        Direct.truthful(2, Fraction(1, 3)),
+        Direct.fitted(5, Fraction(1)),
+        Direct(3, ONE - 1),
+    ],
     "unary": [Unary.fitted(4, Fraction(1)), Unary.symmetric(5, Fraction(2)), Unary.fitted(9, Fraction(1, 10))],
-    "local_hash": [LocalHash.fitted(6, Fraction(1)), LocalHash.fitted(40, Fraction(3)), LocalHash(9, Direct.two_coins())],
+    "local_hash": [
+        LocalHash.fitted(6, Fraction(1)),
+        LocalHash.fitted(40, Fraction(3)),
+        LocalHash(9, Direct.two_coins()),
+    ],
     "pooled_hash": [PooledHash.fitted(6, Fraction(1)), PooledHash(12, 37, Direct.fitted(21, Fraction(3)))],
     "hadamard": [Hadamard.fitted(5, Fraction(1)), Hadamard.fitted(12, Fraction(3)), Hadamard.fitted(8, Fraction(1, 5))],
     "projective": [Projective.fitted(7, Fraction(1)), Projective(9, 3, 3, ONE // 2), Projective(6, 5, 3, ONE // 9)],
@@ -120,7 +129,9 @@ def test_a_protocol_keeps_its_claim(protocol: LocalProtocol) -> None:
     check_protocol(protocol, items_of(protocol)[: 5 if protocol.coded in ("key", "word") else None], draws=draws)
 
 
-@pytest.mark.parametrize("protocol", [p for some in LARGER.values() for p in some], ids=lambda p: f"{p.name}-{p.length}")
+@pytest.mark.parametrize(
+    "protocol", [p for some in LARGER.values() for p in some], ids=lambda p: f"{p.name}-{p.length}"
+)
 def test_estimates_are_right_on_average_and_vary_as_they_say(protocol: LocalProtocol) -> None:
     items = items_of(protocol)
     people = [2000 // (1 + place) for place in range(len(items))]
@@ -210,7 +221,9 @@ def test_faulty_protocols_are_noticed() -> None:
     with pytest.raises(AssertionError, match="exceeds"):
         check_law(Summed(FEW), range(12), 0)
     with pytest.raises(AssertionError, match="permanent answers exceed"):
-        check_permanent(Forgetful(3, 1, 5, ONE // 8, ONE // 4, ONE // 2), items_of(Rappor.published())[:5], 1, draws=1, seed=1)
+        check_permanent(
+            Forgetful(3, 1, 5, ONE // 8, ONE // 4, ONE // 2), items_of(Rappor.published())[:5], 1, draws=1, seed=1
+        )
     with pytest.raises(AssertionError, match="depends on the answer"):
         check_reading(Hasty(3, ONE // 2), range(3), 0, 1)
     with pytest.raises(AssertionError, match="exceeds"):
@@ -229,7 +242,12 @@ def test_reports_that_no_device_could_send_are_not_valid() -> None:
     assert told(PooledHash(9, 100, Direct.two_coins()), b"\xc7", b"\xc8") == [True, False]
     assert told(Hadamard.fitted(5, Fraction(1)), b"\x07", b"\x08") == [True, False]
     assert told(Projective(9, 3, 3, ONE // 2), b"\x0c", b"\x0d") == [True, False]
-    assert told(Subset(9, 2, ONE // 4 * 3), b"\x01\x01", b"\x01\x02", b"\x03\x01", b"\x01\0") == [True, False, False, False]
+    assert told(Subset(9, 2, ONE // 4 * 3), b"\x01\x01", b"\x01\x02", b"\x03\x01", b"\x01\0") == [
+        True,
+        False,
+        False,
+        False,
+    ]
     assert told(CountMean(3, 9, ONE // 4 * 3), b"\x02\xff\x01", b"\x03\0\0", b"\0\0\x02") == [True, False, False]
     assert told(PLANE, b"\x14", b"\x15") == [True, False]
     assert told(Prefixes(4, 5, 2, 3, PLANE), b"\x3e", b"\x3f") == [True, False]

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from obverse.accounting.budget import cap_of
-from obverse.catalog.model import Budget, Server
-from obverse.core.ledger import Caps, Fingerprint, Receipt, Scope, Stored, Terms
+from obverse.catalog.model import Server
+from obverse.core.ledger import Budget, Caps, Fingerprint, Receipt, Scope, Stored, Terms
 from obverse.core.loss import PureLoss
 from obverse.core.units import Neighbours
 from obverse.ledger.home import Home
 from obverse.ledger.opened import Claimed, Opened
-from obverse.ledger.register import open_dataset
+from obverse.ledger.opening import open_dataset
 from obverse.ledger.sources import FileSource, NamedSource
 from tests.servers import postgres_address
 

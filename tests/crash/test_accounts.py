@@ -22,7 +22,8 @@ def exchanged(made, killed, step):
     assert killed(step, lambda die: rotated(made, die)) == -signal.SIGKILL
     ledger = opened.ledger
     assert ledger.verify() == ledger.head()
-    account, now_s = ledger.accounts()["rita"], time.time()
+    account = ledger.accounts()["rita"]
+    now_s = time.time()
     held = [bool(account.held(one.token, now_s)) for one in old]
     if AT.index(step) >= AT.index("account: committed"):
         assert held == [False] * 3
@@ -47,13 +48,15 @@ def test_killed_while_rotating_with_the_ledger_in_postgres(in_postgres, killed, 
 
 
 def test_a_rotation_is_written_at_once_and_voids_what_others_issued_meanwhile(project):
-    made, steps = project(), []
+    made = project()
+    steps = []
     home, opened = made.open()
     issue_in(opened.ledger, "rita", "reviewer", 1, "curator")
 
     def watched(step):
         if step == "account: begin" and step not in steps:
-            issue_in(opened.ledger, "rita", "reviewer", 1, "curator")  # by somebody else, after the account was looked at
+            # by somebody else, after the account was looked at
+            issue_in(opened.ledger, "rita", "reviewer", 1, "curator")
         steps.append(step)
 
     other_home, other = made.open(watched)

@@ -12,7 +12,7 @@ from obverse.core.errors import BudgetExceeded, LedgerError
 from obverse.core.ledger import Receipt, Stored
 from obverse.curator.accounts import issue_in, rotate_in
 from obverse.ledger.postgres import ledger as postgres
-from obverse.ledger.postgres import postgres_server
+from obverse.ledger.postgres import server
 from tests.crash.wire import Wire
 from tests.servers import needed
 
@@ -33,7 +33,7 @@ def wired(in_postgres, monkeypatch):
 
 @pytest.fixture
 def hasty(monkeypatch):
-    for module in (postgres, postgres_server):
+    for module in (postgres, server):
         monkeypatch.setattr(module, "PAUSES_S", (0.0, 0.0, 0.0, 0.0))
 
 
@@ -113,7 +113,7 @@ def test_a_commit_that_is_on_its_way_for_too_long_is_reported_as_charged(wired):
     _, opened = project.open()
     wire.mend()
     project.reserve(opened, "uncut", TENTH)
-    opened.ledger.server._settings = postgres_server.PostgresServer("", "", busy_s=0.05)._settings
+    opened.ledger.server._settings = server.PostgresServer("", "", busy_s=0.05)._settings
     wire.cut(len(wire.requests) - 1, "late", soon=False)
     with pytest.raises(LedgerError) as caught:
         project.reserve(opened, "late", TENTH)
@@ -141,7 +141,10 @@ def test_opening_survives_a_cut_at_every_request(wired, hasty, how):
 
 def test_a_storm_of_lost_connections_charges_nothing_twice_and_denies_nothing(in_postgres, hasty):
     made = in_postgres("3")
-    done, denied, doubted, over = set(), set(), set(), threading.Event()
+    done = set()
+    denied = set()
+    doubted = set()
+    over = threading.Event()
 
     def ask(worker, home, opened):
         for n in range(12):
@@ -251,7 +254,8 @@ def test_a_commit_that_is_answered_by_a_rollback_is_not_believed(in_postgres, mo
 class Interrupted(psycopg.Connection):
     """A connection at whose nth statement from now on somebody presses Ctrl-C, before or after it is done."""
 
-    left, after = -1, False
+    left = -1
+    after = False
 
     def execute(self, query, *args, **kwargs):
         Interrupted.left -= 1

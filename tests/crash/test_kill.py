@@ -15,7 +15,10 @@ STEPS = [
     *(f"settle: {step}" for step in ("begin", "decided", "written", "committed", "anchored")),
     "released",
 ]
-REGISTERING = ["register: committed", *(f"open: {step}" for step in ("begin", "decided", "written", "committed", "anchored"))]
+REGISTERING = [
+    "register: committed",
+    *(f"open: {step}" for step in ("begin", "decided", "written", "committed", "anchored")),
+]
 TENTH = Fraction(1, 10)
 
 

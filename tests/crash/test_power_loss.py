@@ -1,4 +1,6 @@
-"""The log cut anywhere, or a byte of it flipped: what is left is a past of the ledger, and the anchor knows the present."""
+"""The log cut anywhere, or a byte of it flipped: what is left is a past of the ledger, and the anchor knows the
+present.
+"""
 
 import shutil
 from fractions import Fraction

@@ -8,7 +8,8 @@ import pytest
 
 from obverse.core.errors import BudgetExceeded
 
-PROCESSES, THREADS = 4, 25
+PROCESSES = 4
+THREADS = 25
 
 
 def race(project, gate: int, process: int) -> int:

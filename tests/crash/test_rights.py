@@ -1,12 +1,14 @@
-"""Killed while somebody is left out, or let back: nobody comes back by a crash, and what was left behind can be lifted."""
+"""Killed while somebody is left out, or let back: nobody comes back by a crash, and what was left behind can be
+lifted.
+"""
 
 import signal
 
 import pytest
 
 from obverse.core.errors import Refused
-from obverse.curator.rights import rights
-from obverse.curator.rights.rights_list import acts_told
+from obverse.curator.rights import requests
+from obverse.curator.rights.requests import acts_told
 from obverse.ledger.rights import put
 from obverse.session.overlay import content_of, overlay_now
 
@@ -34,7 +36,7 @@ def clinic(tmp_path, monkeypatch):
 
 
 def acted(clinic, die, act, *args, **more) -> int:
-    with rights.kept(clinic) as keeper:
+    with requests.kept(clinic) as keeper:
         keeper.opened.ledger._step = die
         act(keeper, *args, **more)
     return 0
@@ -42,34 +44,36 @@ def acted(clinic, die, act, *args, **more) -> int:
 
 def looked_at(clinic):
     """Who is left out, and every act with its state."""
-    with rights.kept(clinic) as keeper:
+    with requests.kept(clinic) as keeper:
         assert keeper.opened.ledger.verify() == keeper.opened.ledger.head()
-        return overlay_now(keeper.opened, keeper.catalog).left_out, [(one["act"], one["state"]) for one in acts_told(keeper)]
+        return overlay_now(keeper.opened, keeper.catalog).left_out, [
+            (one["act"], one["state"]) for one in acts_told(keeper)
+        ]
 
 
 def lifted(clinic, right, **more):
-    with rights.kept(clinic) as keeper:
-        return rights.lift(keeper, right, "a reason", **more)
+    with requests.kept(clinic) as keeper:
+        return requests.lift(keeper, right, "a reason", **more)
 
 
 @pytest.mark.parametrize("step", AT)
 def test_killed_while_a_person_is_left_out_they_are_left_out_and_can_be_let_back(clinic, killed, step):
-    assert killed(step, lambda die: acted(clinic, die, rights.suppress, "bob", "a reason")) == -signal.SIGKILL
+    assert killed(step, lambda die: acted(clinic, die, requests.suppress, "bob", "a reason")) == -signal.SIGKILL
     written = AT.index(step) >= AT.index("version: committed")
     assert looked_at(clinic) == ({"bob"}, [("suppress", "in force" if written else "not recorded")])
-    with rights.kept(clinic) as keeper:
+    with requests.kept(clinic) as keeper:
         (one,) = acts_told(keeper)
         assert one["person"] == keeper.hashed("bob")
         assert (one["record"] is not None) == written
     lifted(clinic, one["right"])
     assert looked_at(clinic) == (frozenset(), [("suppress", "lifted"), ("lift", "done")])
-    with rights.kept(clinic) as keeper:
+    with requests.kept(clinic) as keeper:
         assert keeper.contents() == {}, "what is lifted is forgotten"
 
 
 @pytest.mark.parametrize("step", ["rights: begin", "rights: decided", "rights: written", "rights: committed"])
 def test_killed_while_an_act_is_to_wait_it_waits_or_is_in_force_early(clinic, killed, step):
-    child = killed(step, lambda die: acted(clinic, die, rights.suppress, "bob", "a reason", later=True))
+    child = killed(step, lambda die: acted(clinic, die, requests.suppress, "bob", "a reason", later=True))
     assert child == -signal.SIGKILL
     early = ({"bob"}, [("suppress", "not recorded")])
     assert looked_at(clinic) == ((frozenset(), [("suppress", "waits")]) if step == "rights: committed" else early)
@@ -78,14 +82,14 @@ def test_killed_while_an_act_is_to_wait_it_waits_or_is_in_force_early(clinic, ki
 @pytest.fixture
 def unrecorded(clinic) -> str:
     """An act that is kept, and that no record knows."""
-    with rights.kept(clinic) as keeper, keeper.opened.registered.exclusive() as datasets:
+    with requests.kept(clinic) as keeper, keeper.opened.registered.exclusive() as datasets:
         put(datasets, keeper.opened.dataset.id, [("f" * 32, content_of("suppress", "bob"))])
     return "f" * 32
 
 
 @pytest.mark.parametrize("step", AT)
 def test_killed_while_an_act_without_a_record_is_lifted_it_is_in_force_or_lifted(clinic, unrecorded, killed, step):
-    assert killed(step, lambda die: acted(clinic, die, rights.lift, unrecorded, "a reason")) == -signal.SIGKILL
+    assert killed(step, lambda die: acted(clinic, die, requests.lift, unrecorded, "a reason")) == -signal.SIGKILL
     if AT.index(step) >= AT.index("version: committed"):
         assert looked_at(clinic) == (frozenset(), [("suppress", "lifted"), ("lift", "done")])
         with pytest.raises(Refused, match="no_such_right"):
@@ -103,7 +107,7 @@ def test_an_act_without_a_record_is_never_lifted_later_for_no_version_began_it(c
 
 
 def test_an_act_that_is_lifted_while_it_is_being_written_is_refused_and_harms_no_ledger(clinic):
-    with rights.kept(clinic) as keeper:
+    with requests.kept(clinic) as keeper:
         lifting = [""]
 
         def between(step):
@@ -113,5 +117,5 @@ def test_an_act_that_is_lifted_while_it_is_being_written_is_refused_and_harms_no
 
         keeper.opened.ledger._step = between
         with pytest.raises(Refused, match="right_changed"):
-            rights.suppress(keeper, "bob", "a reason")
+            requests.suppress(keeper, "bob", "a reason")
     assert looked_at(clinic) == (frozenset(), [("suppress", "lifted"), ("lift", "done")])

@@ -1,4 +1,6 @@
-"""A server and its caged processes killed at any moment: nothing is lost, nothing charged twice, nothing outlives it."""
+"""A server and its caged processes killed at any moment: nothing is lost, nothing charged twice, nothing outlives
+it.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,15 @@ from pathlib import Path
 import pytest
 
 from obverse.core.errors import ObverseError
-from obverse.curator.curator import opened_ledger, verify_ledger
-from obverse.server.desk import Caller, Desk, Wanted
-from obverse.server.host import Host
+from obverse.curator.ledger import opened_ledger, verify_ledger
+from obverse.server.project import Host
+from obverse.server.queries import Caller, Desk, Wanted
 from obverse.session.planning import Wish
 from tests import served
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a cage needs Linux")
-AT_ONCE, EPSILON = 3, 0.001
+AT_ONCE = 3
+EPSILON = 0.001
 PRICE = Wish(epsilon=EPSILON)
 READY_S = 120.0
 
@@ -59,7 +62,9 @@ def serve(folder: Path, token: str, keys: list[str], out: int) -> None:
 def killed_while_serving(
     folder: Path, token: str, keys: list[str], after: int, more_s: float, *, child: bool
 ) -> list[dict[str, object]]:
-    """What a server told; it is killed some moments after so many answers, perhaps after the one its children come from."""
+    """What a server told; it is killed some moments after so many answers, perhaps after the one its children come
+    from.
+    """
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:

@@ -38,12 +38,17 @@ class Wire:
     def cut(self, at: int, how: Cut, *, for_good: bool = False, soon: bool = True) -> None:
         """Cut at the request of this number from now on, counted from zero."""
         self.requests.clear()
-        self.soon, self.released, self.arrived = soon, threading.Event(), threading.Event()
-        self._cut_at, self.stays_down, self._for_good = (at, how), False, for_good
+        self.soon = soon
+        self.released = threading.Event()
+        self.arrived = threading.Event()
+        self._cut_at = (at, how)
+        self.stays_down = False
+        self._for_good = for_good
 
     def mend(self) -> None:
         self.requests.clear()
-        self._cut_at, self.stays_down = None, False
+        self._cut_at = None
+        self.stays_down = False
 
     def close(self) -> None:
         self._listening.close()
@@ -60,7 +65,8 @@ class Wire:
             return
         with socket.socket(socket.AF_UNIX) as server, client:
             server.connect(self._server)
-            lost, done = threading.Event(), threading.Event()
+            lost = threading.Event()
+            done = threading.Event()
             threading.Thread(target=self._answers, args=(server, client, lost, done), daemon=True).start()
             with suppress(OSError):
                 self._pass_on(client, server, lost, done)
@@ -68,7 +74,9 @@ class Wire:
                 with suppress(OSError):
                     end.shutdown(socket.SHUT_RDWR)  # closing alone would not end what another thread still reads
 
-    def _pass_on(self, client: socket.socket, server: socket.socket, lost: threading.Event, done: threading.Event) -> None:
+    def _pass_on(
+        self, client: socket.socket, server: socket.socket, lost: threading.Event, done: threading.Event
+    ) -> None:
         """Pass requests on until the one at which the wire is cut."""
         size = _exactly(client, 4)
         server.sendall(_exactly(client, struct.unpack("!I", size)[0] - 4, size))
@@ -95,10 +103,13 @@ class Wire:
         if self._cut_at is None or len(self.requests) - 1 != self._cut_at[0]:
             return None
         how = self._cut_at[1]
-        self._cut_at, self.stays_down = None, self._for_good
+        self._cut_at = None
+        self.stays_down = self._for_good
         return how
 
-    def _answers(self, server: socket.socket, client: socket.socket, lost: threading.Event, done: threading.Event) -> None:
+    def _answers(
+        self, server: socket.socket, client: socket.socket, lost: threading.Event, done: threading.Event
+    ) -> None:
         with suppress(OSError):
             while True:
                 head = _exactly(server, 5)

@@ -1,4 +1,6 @@
-"""One table in an engine's own types, and what questions give on it: DuckDB's result is the one that others must have."""
+"""One table in an engine's own types, and what questions give on it: DuckDB's result is the one that others must
+have.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from obverse.catalog.load import loads
 from obverse.catalog.model import Catalog, Source
 from obverse.core.engine import Engine
 from obverse.engines.duckdb import DuckDBEngine
-from obverse.plan.dialects.spark_texts import quoted as spark_text
+from obverse.plan.dialects.spark import quoted as spark_text
 from obverse.plan.emit.emit import emit
 from obverse.plan.query import Question
 from obverse.session.planning import annotated, read
@@ -80,7 +82,7 @@ class Site:
     def sql(self, text: str) -> str:
         question = read(text, self.catalog, NOW)
         assert isinstance(question, Question)
-        return emit(annotated(question, self.catalog).limited.root, self.catalog, self.engine.dialect, HASH_KEY)
+        return emit(annotated(question, self.catalog).root, self.catalog, self.engine.dialect, HASH_KEY)
 
     def run(self, text: str) -> Result:
         return told(self.engine.run(self.sql(text), timeout_s=120).reveal())
@@ -177,7 +179,9 @@ class SparkSite(Site):
         names = ", ".join(f"`{name}`" for name in table)
         rows = rows_of(table, "spark")
         if not rows:
-            return spark.sql(f"SELECT {', '.join(f'CAST(NULL AS {k}) AS `{n}`' for n, k in zip(table, kinds))} WHERE FALSE")
+            return spark.sql(
+                f"SELECT {', '.join(f'CAST(NULL AS {k}) AS `{n}`' for n, k in zip(table, kinds))} WHERE FALSE"
+            )
         texts = listed(rows)
         read = ", ".join(f"CAST(`{name}` AS {kind}) AS `{name}`" for name, kind in zip(table, kinds))
         return spark.sql(f"SELECT {read} FROM (VALUES {texts}) AS v({names})")
@@ -187,7 +191,8 @@ class SparkTableSite(SparkSite):
     """A table of Spark's own catalog, for types that only such tables have."""
 
     def frame(self, spark: Any, table: Table) -> Any:
-        self.name, self.spark = f"edges_{uuid.uuid4().hex}", spark
+        self.name = f"edges_{uuid.uuid4().hex}"
+        self.spark = spark
         columns = ", ".join(f"`{name}` {held.kind_in('spark')}" for name, held in table.items())
         spark.sql(f"CREATE TABLE {self.name} ({columns}) USING parquet")
         spark.sql(f"INSERT INTO {self.name} VALUES {listed(rows_of(table, 'spark'))}")

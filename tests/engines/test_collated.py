@@ -1,11 +1,13 @@
-"""What an engine's catalog says of columns that are compared otherwise than by bytes: by collations, types and domains."""
+"""What an engine's catalog says of columns that are compared otherwise than by bytes: by collations, types and
+domains.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from obverse.curator.checking import check
+from obverse.curator.check import check
 from tests import distribution
 from tests.engines.sites import Held, PostgresSite, SparkTableSite
 from tests.engines.test_edges import CITEXT, DOMAINS, FOLDED, LOCALES
@@ -32,7 +34,8 @@ id = { type = "text" }
 shown = { type = "text" }
 """
 MADE = (
-    'CREATE TABLE people("ID" VARCHAR COLLATE NOCASE, name VARCHAR COLLATE NOCASE.NOACCENT, "the ""town""" VARCHAR COLLATE de,'
+    'CREATE TABLE people("ID" VARCHAR COLLATE NOCASE, name VARCHAR COLLATE NOCASE.NOACCENT, "the ""town""" VARCHAR '
+    "COLLATE de,"
     " plain VARCHAR, bytes VARCHAR COLLATE C, n INTEGER, undeclared VARCHAR COLLATE NFC)",
     "CREATE VIEW seen AS SELECT id, upper(name) AS shown FROM people",
 )
@@ -78,11 +81,20 @@ def test_a_data_frame_may_have_none() -> None:
 
 def test_postgres_says_which_columns_have_an_equality_of_their_own() -> None:
     kinds = {
-        "u": "TEXT", "folded": "TEXT COLLATE edges.folded", "citext": "public.citext", "folk": "edges.folk", "kin": "edges.kin",
-        "ordered": 'TEXT COLLATE "en-US-x-icu"', "padded": "CHAR(5)", "short": 'VARCHAR(5) COLLATE "C"', "kind": "edges.letter",
+        "u": "TEXT",
+        "folded": "TEXT COLLATE edges.folded",
+        "citext": "public.citext",
+        "folk": "edges.folk",
+        "kin": "edges.kin",
+        "ordered": 'TEXT COLLATE "en-US-x-icu"',
+        "padded": "CHAR(5)",
+        "short": 'VARCHAR(5) COLLATE "C"',
+        "kind": "edges.letter",
         "overruled": 'edges.alike COLLATE "C"',
-    }  # fmt: skip
-    site = PostgresSite(texts(kinds, "postgres"), distribution.database(LOCALES["icu en-US"]), (CITEXT, FOLDED, *DOMAINS))
+    }
+    site = PostgresSite(
+        texts(kinds, "postgres"), distribution.database(LOCALES["icu en-US"]), (CITEXT, FOLDED, *DOMAINS)
+    )
     assert site.engine.collations("t") == {"folded": "folded", "citext": "citext", "folk": "citext", "kin": "folded"}
     site.close()
 
@@ -97,7 +109,9 @@ def test_spark_says_which_columns_have_a_collation() -> None:
 
 
 def test_check_says_what_became_of_equality_and_how_to_have_the_old_one(tmp_path: Path) -> None:
-    found = {one.about: one.message for one in check(project(tmp_path)) if one.level == "warn" and "bytes" in one.message}
+    found = {
+        one.about: one.message for one in check(project(tmp_path)) if one.level == "warn" and "bytes" in one.message
+    }
     assert set(found) == {"people.id", "people.name", 'people.the "town"', "seen.id", "seen.shown"}
     assert "NOCASE" in found["people.id"]
     assert "two units" in found["people.id"]

@@ -1,4 +1,6 @@
-"""What engines are known to disagree about: missing and strange numbers, empty tables, zones, and letters of any locale."""
+"""What engines are known to disagree about: missing and strange numbers, empty tables, zones, and letters of any
+locale.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,8 @@ def test_what_engines_disagree_about_has_one_result(
 @pytest.mark.parametrize("kind", OTHERS)
 @pytest.mark.parametrize("table", [EMPTY, BLANK], ids=["no rows", "only NULLs"])
 def test_tables_without_values_have_one_result(table: Table, kind: str) -> None:
-    reference, here = DuckDBSite(table), SITES[kind](table)
+    reference = DuckDBSite(table)
+    here = SITES[kind](table)
     for texts in ASKED.values():
         for text in texts[:: 1 if kind == "postgres" else 6]:
             assert here.run(text) == reference.run(text), text
@@ -132,7 +135,9 @@ DOMAINS = (
 KINDS = ("CHAR(5)", "VARCHAR(5)", "CITEXT", "TEXT COLLATE edges.folded", 'TEXT COLLATE "en-US-x-icu"')
 KINDS += ("edges.folk", "edges.alike", "edges.kin", "edges.letter")
 OWN = (
-    counts("x = 'a'", "x = 'A'", "x < 'a'", "x = 'a '", "LENGTH(x) = 1", "x IN ('a', 'b')", "x || 'x' = 'ax'", "x >= 'É'"),
+    counts(
+        "x = 'a'", "x = 'A'", "x < 'a'", "x = 'a '", "LENGTH(x) = 1", "x IN ('a', 'b')", "x || 'x' = 'ax'", "x >= 'É'"
+    ),
     counts("x ILIKE 'É'", "LOWER(x) = 'a'", "s = 'a'", "s IS NULL", "s || 'x' = 'ax'", "i = 7"),
     "SELECT s, COUNT(*) FROM t GROUP BY s",
     "SELECT x, COUNT(*) FROM t GROUP BY x",
@@ -192,9 +197,13 @@ def test_days_beyond_the_calendar_are_nothing_or_at_the_end_of_their_bounds() ->
         "ts": Held('{ type = "timestamp" }', "TIMESTAMP", days),
         "zoned": Held('{ type = "timestamp", bounds = ["2020-01-01", "2020-12-31"] }', "TIMESTAMPTZ", days),
     }
-    reference, here = DuckDBSite(table), PostgresSite(table)
+    reference = DuckDBSite(table)
+    here = PostgresSite(table)
     asked = counts("day IS NULL", "ts IS NULL", "near = DATE '2020-12-31'", "near = DATE '2020-01-01'", "near IS NULL")
-    for text in (asked, counts("zoned IS NULL", "zoned > TIMESTAMP '2020-12-30'", "day > DATE '4000-01-01'", "ts < day")):
+    for text in (
+        asked,
+        counts("zoned IS NULL", "zoned > TIMESTAMP '2020-12-30'", "day > DATE '4000-01-01'", "ts < day"),
+    ):
         assert here.run(text) == reference.run(text), text
     here.close()
     reference.close()
@@ -205,7 +214,9 @@ class OtherTypes(SparkSite):
 
     def frame(self, spark: Any, table: Table) -> Any:
         odd = "X'41' AS x, array('a') AS s, named_struct('a', 1) AS i, map('a', 1) AS day, INTERVAL '1' DAY AS d"
-        return spark.sql(f"SELECT id AS u, {odd}, CAST(1.005 AS DECIMAL(38, 18)) AS n, parse_json('1') AS ts FROM range(3)")
+        return spark.sql(
+            f"SELECT id AS u, {odd}, CAST(1.005 AS DECIMAL(38, 18)) AS n, parse_json('1') AS ts FROM range(3)"
+        )
 
 
 def test_types_that_have_no_counterpart_hold_nothing_in_spark() -> None:

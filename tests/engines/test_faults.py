@@ -1,7 +1,7 @@
 """No row decides whether a question is answered: on D, and on D with one row more that would make a naive engine raise.
 
-The outcome is told before any row is read, by a refusal with a code; what is not refused is answered on both, by every engine
-alike. What an engine says of its own errors never leaves it.
+The outcome is told before any row is read, by a refusal with a code; what is not refused is answered on both, by every
+engine alike. What an engine says of its own errors never leaves it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ class Together:
             return [("refused", refused.code)] * 2
         columns = dict(self.site.engine.run(sql, timeout_s=120).reveal())
         number = columns.pop(DB)
-        return [("answered", self.whole({name: values[number == n] for name, values in columns.items()})) for n in (0, 1)]
+        return [
+            ("answered", self.whole({name: values[number == n] for name, values in columns.items()})) for n in (0, 1)
+        ]
 
     def whole(self, columns: dict[str, Any]) -> Result:
         """What a table of its own would give: sums over no rows are 0, where in one job they are left out."""
@@ -74,7 +76,8 @@ class Together:
 
 
 def both() -> Table:
-    d, more = table(False), table(True)
+    d = table(False)
+    more = table(True)
     held = {name: replace(held, values=(*held.values, *more[name].values)) for name, held in d.items()}
     numbers = ("0",) * len(d["u"].values) + ("1",) * len(more["u"].values)
     return {**held, DB: Held('{ type = "integer" }', "BIGINT", numbers)}

@@ -13,17 +13,16 @@ import pytest
 
 from obverse.core.errors import Failed
 from obverse.core.secret import Exact
-from obverse.engines import duckdb, postgres_rows
-from obverse.plan.allocate import CostedPlan, allocate
-from obverse.plan.annotate import AnnotatedPlan
+from obverse.engines import duckdb, postgres
 from obverse.plan.dialects import DIALECTS
-from obverse.plan.emit.parts import Parts
 from obverse.plan.emit.rows import Rows
 from obverse.plan.emit.sources import Sources
-from obverse.plan.release.randomize import Released, randomize, randomize_keys
-from obverse.testing.identity import Identity
+from obverse.plan.emit.sums import Parts
+from obverse.plan.pricing import Plan, Thresholded, allocate
+from obverse.plan.release.noise import Released, randomize, randomize_keys
+from obverse.plan.sensitivity import MeasuredPlan
 from obverse.testing.neighbours import family
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import Identity, SeededRng
 from tests.soundness.conftest import HASH_KEY, World
 from tests.stands import STANDS
 
@@ -56,16 +55,16 @@ def here(request: pytest.FixtureRequest) -> Iterator[Everything]:
     made.stand.close()
 
 
-def long_text(here: World, plan: AnnotatedPlan) -> str:
+def long_text(here: World, plan: MeasuredPlan) -> str:
     dialect = DIALECTS[here.engine.dialect]
-    return Parts(Rows(plan.limited.root, Sources(here.catalog, dialect, HASH_KEY), dialect), HASH_KEY).text()
+    return Parts(Rows(plan.root, Sources(here.catalog, dialect, HASH_KEY), dialect), HASH_KEY).text()
 
 
-def bare(plan: AnnotatedPlan) -> CostedPlan:
+def bare(plan: MeasuredPlan) -> Plan:
     """The plan without noise."""
     costed = allocate(plan, Fraction(1), Fraction(1, 10**6), "pure")
     quiet: Any = Identity()
-    return replace(costed, mechanisms=(quiet,) * len(costed.mechanisms), threshold=quiet)
+    return replace(costed, noise=Thresholded((quiet,) * len(costed.mechanisms), quiet))
 
 
 def told(released: Released) -> list[tuple[str, ...]]:
@@ -82,8 +81,9 @@ def sliced(columns: Any, size: int) -> Iterator[Exact[Any]]:
 @pytest.mark.parametrize("text", QUESTIONS)
 def test_both_forms_release_the_same_without_noise(text: str, here: Everything) -> None:
     plan, sql = here.plan(text)
-    assert plan.limited.root.keyed
-    costed, rng = bare(plan), SeededRng(1)
+    assert plan.root.keyed
+    costed = bare(plan)
+    rng = SeededRng(1)
     expected = told(randomize(here.engine.run(long_text(here, plan), timeout_s=60), costed, rng))
     assert len(expected) >= 3
     whole = here.engine.run(sql, timeout_s=60).reveal()
@@ -93,7 +93,7 @@ def test_both_forms_release_the_same_without_noise(text: str, here: Everything) 
 
 @pytest.mark.parametrize("rows", [1, 7, 1 << 16])
 def test_an_engine_gives_all_rows_in_batches(rows: int, here: Everything, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (duckdb, postgres_rows):
+    for module in (duckdb, postgres):
         monkeypatch.setattr(module, "BATCH_ROWS", rows)
     if here.kind == "spark":
         here.engine._session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(rows))

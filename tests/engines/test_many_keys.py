@@ -14,12 +14,12 @@ import pytest
 from obverse.catalog.complete import complete
 from obverse.catalog.load import loads
 from obverse.core.secret import Exact
-from obverse.plan.allocate import allocate
 from obverse.plan.emit.emit import emit
+from obverse.plan.pricing import allocate
 from obverse.plan.query import Question
-from obverse.plan.release.randomize import randomize_keys
+from obverse.plan.release.noise import randomize_keys
 from obverse.session.planning import annotated, read
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
 from tests.servers import spark_session
 
 KEYS = 3_000_000
@@ -50,7 +50,9 @@ def held_mb() -> float:
 @pytest.mark.soak
 @pytest.mark.skipif(not STATUS.exists(), reason="memory is read as Linux tells it")
 def test_the_driver_of_spark_holds_far_less_than_all_keys() -> None:
-    """All keys as Python's own texts with two integers each would take some 250 MB; a frequent key is found among them."""
+    """All keys as Python's own texts with two integers each would take some 250 MB; a frequent key is found among
+    them.
+    """
     from obverse.engines.spark import SparkEngine
 
     text = f"SELECT concat('name ', least(id, {KEYS})) AS name, id % 10 AS x FROM range({KEYS + 1000})"
@@ -62,7 +64,9 @@ def test_the_driver_of_spark_holds_far_less_than_all_keys() -> None:
     assert isinstance(question, Question)
     plan = annotated(question, catalog)
     costed = allocate(plan, Fraction(1), Fraction(1, 10**9), "pure")
-    seen, most, before = 0, 0.0, held_mb()
+    seen = 0
+    most = 0.0
+    before = held_mb()
 
     def watched(batches: Iterator[Exact[Any]]) -> Iterator[Exact[Any]]:
         nonlocal seen, most
@@ -71,7 +75,7 @@ def test_the_driver_of_spark_holds_far_less_than_all_keys() -> None:
             most = max(most, held_mb() - before)
             yield batch
 
-    with closing(engine.batches(emit(plan.limited.root, catalog, "spark"), timeout_s=600)) as batches:
+    with closing(engine.batches(emit(plan.root, catalog, "spark"), timeout_s=600)) as batches:
         found = randomize_keys(watched(batches), costed, SeededRng(1))
     engine.close()
     assert seen == KEYS + 1

@@ -1,4 +1,6 @@
-"""What a release measures is the same on every engine: the exact entries of tables and of a spine, before their noise."""
+"""What a release measures is the same on every engine: the exact entries of tables and of a spine, before their
+noise.
+"""
 
 from __future__ import annotations
 
@@ -12,32 +14,43 @@ import pytest
 
 from obverse.core.units import Neighbours
 from obverse.plan.emit.emit import emit
-from obverse.plan.limit import limit
+from obverse.plan.sensitivity import limit
 from obverse.plan.strategy.pricing import roomy
-from obverse.publish.base import Method, Terms
 from obverse.publish.hierarchy.method import Hierarchy
 from obverse.publish.hierarchy.request import spine_of
+from obverse.publish.method import Method, Terms
 from obverse.publish.tables.method import Tables
-from obverse.publish.tables.publish_tables import Wanted, asked, with_values
+from obverse.publish.tables.request import Wanted, asked, with_values
 from tests.engines.sites import SITES, Held, Site
 from tests.soundness.conftest import HASH_KEY
 
 ROWS = range(60)
-TEXT, DOUBLE = {"spark": "STRING"}, {"postgres": "DOUBLE PRECISION"}
+TEXT = {"spark": "STRING"}
+DOUBLE = {"postgres": "DOUBLE PRECISION"}
 TABLE: Mapping[str, Held] = {
     "u": Held('{ type = "integer" }', "BIGINT", [str(n // 4) for n in ROWS]),
-    "age": Held('{ type = "integer", bounds = [0, 90] }', "BIGINT", [None if n % 9 == 0 else str(n * 7 % 100) for n in ROWS]),
+    "age": Held(
+        '{ type = "integer", bounds = [0, 90] }', "BIGINT", [None if n % 9 == 0 else str(n * 7 % 100) for n in ROWS]
+    ),
     "pay": Held('{ type = "double", bounds = [0, 10] }', "DOUBLE", [str(n / 7) for n in ROWS], DOUBLE),
     "sex": Held('{ type = "text", values = ["F", "M"], nullable = false }', "TEXT", ["FM?"[n % 3] for n in ROWS], TEXT),
     "zip": Held('{ type = "text" }', "TEXT", [None if n % 8 == 0 else f"z{n % 5}" for n in ROWS], TEXT),
     "leaf": Held(
-        '{ type = "text", values = ["t1", "t2", "t3", "t4"], nullable = false }', "TEXT", [f"t{n % 5}" for n in ROWS], TEXT
+        '{ type = "text", values = ["t1", "t2", "t3", "t4"], nullable = false }',
+        "TEXT",
+        [f"t{n % 5}" for n in ROWS],
+        TEXT,
     ),
 }
 WANTED = Wanted(
-    "t", (("age", "sex"), ("pay",), ("zip",)), {"age": "0,18,65", "pay": "2.5"}, "age IS NULL OR age < 80", {"zip": "0.1"},
-    {"zip": ("z1", "z3")}, "sex = 'M' AND age < 18",
-)  # fmt: skip
+    "t",
+    (("age", "sex"), ("pay",), ("zip",)),
+    {"age": "0,18,65", "pay": "2.5"},
+    "age IS NULL OR age < 80",
+    {"zip": "0.1"},
+    {"zip": ("z1", "z3")},
+    "sex = 'M' AND age < 18",
+)
 PLACES = Wanted("t", (("leaf", "sex"),), {})
 
 
@@ -54,7 +67,7 @@ def entries(site: Site, accounting: Any) -> list[list[int]]:
         workload, question = asked(catalog, wanted)
         draft = make(workload).draft(Terms(accounting, Neighbours.ADD_REMOVE))
         annotated = roomy(limit(replace(question, sets=draft.sets), catalog), draft.strategy.blocks)
-        root = annotated.limited.root
+        root = annotated.root
         rows = site.engine.run(emit(root, catalog, site.engine.dialect, HASH_KEY), timeout_s=120).reveal()
         counts = np.zeros(root.public.count, dtype=np.int64)
         counts[rows["k"]] = rows["m" if "m" in rows else "m0"]
@@ -65,7 +78,8 @@ def entries(site: Site, accounting: Any) -> list[list[int]]:
 
 @pytest.mark.parametrize("kind", [kind for kind in SITES if kind != "duckdb"])
 def test_tables_and_a_spine_are_measured_alike(kind: str) -> None:
-    site, reference = SITES[kind](TABLE), SITES["duckdb"](TABLE)
+    site = SITES[kind](TABLE)
+    reference = SITES["duckdb"](TABLE)
     try:
         for accounting in ("pure", "zcdp"):
             assert entries(site, accounting) == entries(reference, accounting)

@@ -1,4 +1,5 @@
-"""The exact result of a question is the same on every engine, bit for bit, in whatever order rows lie and however it is split.
+"""The exact result of a question is the same on every engine, bit for bit, in whatever order rows lie and however it is
+split.
 
 Texts are left out that only one engine reads as a number or a date; docs/engines.md names them.
 """
@@ -12,7 +13,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from obverse.plan.annotate import AnnotatedPlan
+from obverse.plan.sensitivity import MeasuredPlan
 from obverse.testing.neighbours import Tables, family
 from tests.servers import compiled
 from tests.soundness.conftest import PHYSICAL, World
@@ -24,8 +25,9 @@ from tests.soundness.test_undeclared_values import Residuals
 from tests.stands import STANDS, SparkStand
 
 UNITS = ("row", "one", "many", "first", "path")
-EVERY = [("postgres", 9), ("spark", 181), pytest.param("spark", 61, marks=pytest.mark.soak)]  # of the product of relations
-Plans = list[tuple[AnnotatedPlan, str]]
+# of the product of relations
+EVERY = [("postgres", 9), ("spark", 181), pytest.param("spark", 61, marks=pytest.mark.soak)]
+Plans = list[tuple[MeasuredPlan, str]]
 
 
 class Typed(World):
@@ -61,7 +63,9 @@ def in_orders(here: World, plans: Plans, databases: list[Tables]) -> list[list[l
 
 
 def compare(unit: str, texts: list[str], orders: int, most: int, kind: str, world: type[World] = Typed) -> None:
-    """The questions, in so many orders of the rows, by one and by so many threads or partitions, against DuckDB by one."""
+    """The questions, in so many orders of the rows, by one and by so many threads or partitions, against DuckDB by
+    one.
+    """
     reference = world(unit, "add-remove", parallel=1)
     database = family(reference.catalog, reference.schemas, 5, units=12, crowd=3).database(12)
     expected = results(reference, [reference.plan(text) for text in texts], database)
@@ -133,9 +137,14 @@ def related() -> Iterator[Callable[[str, str], Related]]:
 
 @pytest.mark.parametrize(("kind", "every"), EVERY)
 @pytest.mark.parametrize("world", ["keyed", "rows"])
-def test_every_relation_has_one_result(world: str, kind: str, every: int, related: Callable[[str, str], Related]) -> None:
-    """Joins, subqueries, set operations, discovered keys, trees, choices and grouping sets: every ninth of the product."""
-    one, other = related(world, "duckdb"), related(world, kind)
+def test_every_relation_has_one_result(
+    world: str, kind: str, every: int, related: Callable[[str, str], Related]
+) -> None:
+    """Joins, subqueries, set operations, discovered keys, trees, choices and grouping sets: every ninth of the
+    product.
+    """
+    one = related(world, "duckdb")
+    other = related(world, kind)
     texts = [shape.text for shape in ALL if shape.world == world][::every]
     plans = [(text, one.plan_or_none(text), other.plan_or_none(text)) for text in texts]
     asked = [(text, a, b) for text, a, b in plans if a is not None and b is not None]

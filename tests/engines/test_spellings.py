@@ -1,4 +1,6 @@
-"""Texts that lie where a number or a date is declared: read alike by every engine, but for what docs/engines.md names."""
+"""Texts that lie where a number or a date is declared: read alike by every engine, but for what docs/engines.md
+names.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,24 @@ ODD = (
         "\u0667",
         "\u00a07",
     ),
-    *("true", "T", "YES", "y", "1", "0", "no", "on", "off", "truth", " true", "nan", "-Infinity", "INF", "null", "NULL"),
+    *(
+        "true",
+        "T",
+        "YES",
+        "y",
+        "1",
+        "0",
+        "no",
+        "on",
+        "off",
+        "truth",
+        " true",
+        "nan",
+        "-Infinity",
+        "INF",
+        "null",
+        "NULL",
+    ),
     *(
         "2020-13-45",
         "2020-02-30",
@@ -50,18 +69,32 @@ ODD = (
         "2020-01-05T",
         "2020-01-05 10",
     ),
-    *("2020-01-05 23:59:60", "2020-01-05 10:60", "2020-01-05t10:00", "5 Jan 2020", "05.01.2020", "2020-01-05Z", "x" * 3000),
+    *(
+        "2020-01-05 23:59:60",
+        "2020-01-05 10:60",
+        "2020-01-05t10:00",
+        "5 Jan 2020",
+        "05.01.2020",
+        "2020-01-05Z",
+        "x" * 3000,
+    ),
 )
 DUCKDB_ALONE = (  # by the gaps "spellings of numbers" and "spellings of dates"
     *("0x1f", "0b101", "+-1", "nan(1)", "1e99999", "2020/1/5", "2020 1 5", "320-01-05", "epoch", "2020-01-05 24:00:00"),
-    *("2020-01-05 10:00:00Z", "2020-01-05 10:00:00+05", "2020-01-05 10:00:00 Europe/Berlin", "2020-01-05 10:00:00.1234567"),
+    *(
+        "2020-01-05 10:00:00Z",
+        "2020-01-05 10:00:00+05",
+        "2020-01-05 10:00:00 Europe/Berlin",
+        "2020-01-05 10:00:00.1234567",
+    ),
 )
 
 
 def written(rng: random.Random) -> str:
     """A text of the grammar that engines share, or one that is close to it."""
     text = number(rng) if rng.random() < 0.5 else moment(rng)
-    before, after = rng.choice(["", "", "", " ", "\t", "\n "]), rng.choice(["", "", "", " ", "  ", "\t", "\n"])
+    before = rng.choice(["", "", "", " ", "\t", "\n "])
+    after = rng.choice(["", "", "", " ", "  ", "\t", "\n"])
     return f"{before}{text}{after}"
 
 
@@ -126,7 +159,8 @@ def by_spark(sql: str, rows: list[tuple[int, str]]) -> list[Any]:
 def test_texts_are_read_alike(engine: str) -> None:
     rng = random.Random(11)
     texts = [*ODD, *(written(rng) for _ in range(1500))]
-    expected, found = read_by("duckdb", texts), read_by(engine, texts)
+    expected = read_by("duckdb", texts)
+    found = read_by(engine, texts)
     assert sum(any(value is not None for value in row) for row in expected) > 1000
     for text, ours, theirs in zip(texts, found, expected):
         assert repr(ours) == repr(theirs), repr(text)

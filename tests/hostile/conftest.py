@@ -19,7 +19,8 @@ from obverse.testing import synthetic
 from obverse.testing.spies import Log, diff, spy_on, state
 
 HERE = Path(__file__).parent
-EVE, MALLORY = 7, 8
+EVE = 7
+MALLORY = 8
 CATALOG = (HERE / "corpus.toml").read_text()
 # The corpus's own budget of 4 is for one attacker; here all its lines ask in turn.
 ROOMY = CATALOG.replace("[budget]\nepsilon = 4.0", "[budget]\nepsilon = 100")
@@ -90,12 +91,16 @@ class Hospital:
     def ask(self, sql: str, **wish: Any) -> Asked:
         self.log.clear()
         before = state(self.session.ledger)
-        answer, outcome, words, shape = None, "answer", "", ()
+        answer = None
+        outcome = "answer"
+        words = ""
+        shape = ()
         try:
             answer = self.session.ask(sql, **wish)
             shape = (answer.columns, len(answer.rows), answer.price.epsilon, answer.price.delta)
         except ObverseError as error:
-            outcome, words = type(error).__name__, str(error)
+            outcome = type(error).__name__
+            words = str(error)
         added = diff(before, self.session.ledger)
         about = [dict(entry.fields["about"]) for entry in added.entries if entry.kind == "charge"]
         count = self.log.count

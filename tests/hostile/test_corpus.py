@@ -1,4 +1,6 @@
-"""Every line of the corpus gets its verdict: hostile ones before data and budget, benign ones an answer with a charge."""
+"""Every line of the corpus gets its verdict: hostile ones before data and budget, benign ones an answer with a
+charge.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,14 @@ import obverse
 from obverse.testing import synthetic
 
 KINDS = (
-    "control sql_raw sql_escape sql_syntax sql_catalog sql_fault sql_numeric sql_presence sql_unit sql_timing resource".split()
+    "control sql_raw sql_escape sql_syntax sql_catalog sql_fault sql_numeric sql_presence sql_unit sql_timing "
+    "resource".split()
 )
 LINES = [
     line
     for line in map(json.loads, (Path(__file__).parent / "corpus.jsonl").read_text().splitlines())
-    if line["kind"] in KINDS and not (isinstance(line["input"], dict) and "concat" not in line["input"])  # see test_invariants
+    # see test_invariants
+    if line["kind"] in KINDS and not (isinstance(line["input"], dict) and "concat" not in line["input"])
 ]
 ORDERED = """
 [project]
@@ -87,7 +91,9 @@ def test_either_verdict_is_the_same_on_neighbours(line: dict[str, Any], hospital
 def test_discovered_keys_come_in_the_order_of_their_values_wherever_their_rows_lie(tmp_path: Path) -> None:
     """sql_presence-010"""
     for turned in (1, -1):
-        rows = [("b", i) for i in range(300)] + [("c", 300 + i) for i in range(300)] + [("a", 600 + i) for i in range(300)]
+        rows = (
+            [("b", i) for i in range(300)] + [("c", 300 + i) for i in range(300)] + [("a", 600 + i) for i in range(300)]
+        )
         frame = {"zip": [z for z, _ in rows[::turned]], "person_id": [i for _, i in rows[::turned]]}
         toml = ORDERED + f"# {turned}\n"
         with obverse.open(synthetic({"people": frame}, toml, tmp_path / str(turned))) as session:

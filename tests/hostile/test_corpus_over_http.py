@@ -1,4 +1,6 @@
-"""The corpus's SQL over HTTP: verdicts as in process, nothing spent on what is refused, and neighbours look the same."""
+"""The corpus's SQL over HTTP: verdicts as in process, nothing spent on what is refused, and neighbours look the
+same.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def home_of_the_test() -> None:
 @pytest.fixture(scope="module")
 def services(home_of_the_run: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Running]]:
     with ExitStack() as stack:
-        folders = {name: synthetic(hospital_with(*who), SERVED, tmp_path_factory.mktemp(name)) for name, who in PLANTED.items()}
+        folders = {
+            name: synthetic(hospital_with(*who), SERVED, tmp_path_factory.mktemp(name)) for name, who in PLANTED.items()
+        }
         yield {name: stack.enter_context(running(folder)) for name, folder in folders.items()}
 
 

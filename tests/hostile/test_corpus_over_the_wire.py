@@ -1,4 +1,6 @@
-"""The corpus's SQL over the PostgreSQL protocol: verdicts as in process, nothing spent on refusals, neighbours alike."""
+"""The corpus's SQL over the PostgreSQL protocol: verdicts as in process, nothing spent on refusals, neighbours
+alike.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def home_of_the_test(home_of_the_run: None) -> None:
 def wires(home_of_the_run: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Wired]]:
     assert TOML.startswith(CATALOG[:40])
     with ExitStack() as stack:
-        folders = {name: synthetic(hospital_with(*who), TOML, tmp_path_factory.mktemp(name)) for name, who in PLANTED.items()}
+        folders = {
+            name: synthetic(hospital_with(*who), TOML, tmp_path_factory.mktemp(name)) for name, who in PLANTED.items()
+        }
         yield {name: stack.enter_context(served(folder)) for name, folder in folders.items()}
 
 
@@ -76,7 +80,8 @@ def test_hostile_questions_are_refused_or_of_the_shadow_and_cost_nothing(
         if text is None:
             continue
         if len(text) > 200_000:  # more than a message may have ends the connection
-            with wired.login() as other, suppress(ConnectionResetError):  # of which the system may tell before the error
+            # of which the system may tell before the error
+            with wired.login() as other, suppress(ConnectionResetError):
                 assert seen(other, text)[1] == ("C", "54000"), line["id"]
             continue
         found = seen(clients["eve"], text)
@@ -94,12 +99,16 @@ def test_hostile_questions_are_refused_or_of_the_shadow_and_cost_nothing(
     assert not called
 
 
-def test_benign_questions_are_answered_and_cost_what_they_should(wires: dict[str, Wired], clients: dict[str, Raw]) -> None:
+def test_benign_questions_are_answered_and_cost_what_they_should(
+    wires: dict[str, Wired], clients: dict[str, Raw]
+) -> None:
     for line in lines("answer"):
         found = seen(clients["eve"], question(line))
         assert found[0] == "answered", (line["id"], found)
         free = "free: only what is public was read", "catalogue"
-        assert found[-1].startswith(("cost epsilon 0.1", "asked before") if line["expected"]["spends"] else free), line["id"]
+        assert found[-1].startswith(("cost epsilon 0.1", "asked before") if line["expected"]["spends"] else free), line[
+            "id"
+        ]
 
 
 def test_outcomes_are_the_same_on_neighbours(clients: dict[str, Raw]) -> None:

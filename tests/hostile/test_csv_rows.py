@@ -8,7 +8,7 @@ import pytest
 
 import obverse
 from obverse.core.errors import CatalogError
-from obverse.demo.manifest import manifest
+from obverse.demo.project import manifest
 from obverse.testing import noiseless
 
 TOML = """\

@@ -1,4 +1,6 @@
-"""The whole way of a service on D and on D' with the row that would make a naive engine raise: outcomes are the same."""
+"""The whole way of a service on D and on D' with the row that would make a naive engine raise: outcomes are the
+same.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ import pytest
 
 from obverse.core.errors import ObverseError
 from obverse.curator import accounts
-from obverse.server.desk import Desk, Wanted
-from obverse.server.host import Host
+from obverse.server.project import Host
+from obverse.server.queries import Desk, Wanted
 from tests.connect_server import connect_address
 from tests.engines.probes import EVE, PROBES, table
 from tests.engines.sites import rows_of
@@ -44,11 +46,13 @@ SITES = ("duckdb", "postgres", pytest.param("spark", marks=pytest.mark.soak))  #
 
 
 def project(folder: Path, kind: str, planted: bool, monkeypatch: pytest.MonkeyPatch) -> Path:
-    name, held = ("with" if planted else "without"), table(planted)
+    name = "with" if planted else "without"
+    held = table(planted)
     columns = "\n".join(f"{column} = {one.declared}" for column, one in held.items())
     place = folder / name
     place.mkdir()
-    engine, source = "", "t.parquet"
+    engine = ""
+    source = "t.parquet"
     written_by = "postgres" if kind == "postgres" else "duckdb"
     rows = rows_of(held, written_by)
     listed = ", ".join(f'"{column}" {one.kind_in(written_by)}' for column, one in held.items())
@@ -59,25 +63,33 @@ def project(folder: Path, kind: str, planted: bool, monkeypatch: pytest.MonkeyPa
         engine = f'[engine]\nkind = "spark"\nurl = "{connect_address()}"'
     if kind != "postgres":
         with duckdb.connect() as connection:
-            connection.execute(f"CREATE TABLE t ({listed}); INSERT INTO t VALUES {written}; COPY t TO '{place}/t.parquet'")
+            connection.execute(
+                f"CREATE TABLE t ({listed}); INSERT INTO t VALUES {written}; COPY t TO '{place}/t.parquet'"
+            )
     else:
         import psycopg
 
-        address, variable = postgres_address(), f"PROBED_{name.upper()}"
+        address = postgres_address()
+        variable = f"PROBED_{name.upper()}"
         with psycopg.connect(address, autocommit=True) as owner:
             if not owner.execute("SELECT 1 FROM pg_roles WHERE rolname = 'probe_reader'").fetchone():
                 owner.execute("CREATE ROLE probe_reader LOGIN")
             owner.execute(f"REVOKE TEMPORARY ON DATABASE {owner.info.dbname} FROM PUBLIC")
-            owner.execute(f"CREATE SCHEMA probed; CREATE TABLE probed.t ({listed}); INSERT INTO probed.t VALUES {written}")
+            owner.execute(
+                f"CREATE SCHEMA probed; CREATE TABLE probed.t ({listed}); INSERT INTO probed.t VALUES {written}"
+            )
             owner.execute("GRANT USAGE ON SCHEMA probed TO probe_reader; GRANT SELECT ON probed.t TO probe_reader")
         monkeypatch.setenv(variable, address.replace("postgres:@", "probe_reader@"))
-        engine, source = f'[engine]\nkind = "postgres"\ndsn_env = "{variable}"', "probed.t"
+        engine = f'[engine]\nkind = "postgres"\ndsn_env = "{variable}"'
+        source = "probed.t"
     (place / "obverse.toml").write_text(HEAD.format(name=name, engine=engine, source=source) + columns)
     return place
 
 
 @pytest.fixture
-def hosts(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Host, Host]]:
+def hosts(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Host, Host]]:
     made = tuple(Host(project(tmp_path, request.param, planted, monkeypatch)) for planted in (False, True))
     yield made[0], made[1]
     for host in made:
@@ -85,7 +97,9 @@ def hosts(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("hosts", SITES, indirect=True)
-def test_one_row_more_changes_no_outcome_of_a_service(hosts: tuple[Host, Host], caplog: pytest.LogCaptureFixture) -> None:
+def test_one_row_more_changes_no_outcome_of_a_service(
+    hosts: tuple[Host, Host], caplog: pytest.LogCaptureFixture
+) -> None:
     """Class of the outcome, code, columns and price of every probe; and no word of the row in any error or log."""
     said: list[str] = []
     tokens = {host.name: accounts.issue(host.path, "ana", "analyst").token for host in hosts}

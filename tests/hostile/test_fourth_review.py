@@ -39,7 +39,8 @@ note = {{ type = "text" }}
 sex = {{ type = "text", values = ["F", "M"] }}
 """
 ROWS = """
-SELECT i % 600 AS id, i % 100 AS age, (i % 5)::DOUBLE AS x, -9.0 AS neg, 69.5 AS rate, 1e-90 AS tiny, 'n' || (i % 2) AS note,
+SELECT i % 600 AS id, i % 100 AS age, (i % 5)::DOUBLE AS x, -9.0 AS neg, 69.5 AS rate, 1e-90 AS tiny, 'n' || (i % 2) \
+AS note,
 'FM'[1 + i % 2] AS sex FROM range(1800) AS r(i)
 """
 LIMITS = "limits = { rows = 5 }"
@@ -72,9 +73,16 @@ def test_a_series_is_answered_under_both_accountings(accounting: str, tmp_path: 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 @pytest.mark.parametrize(
     "asked",
-    ["note, SUM(x)", "note, COUNT(DISTINCT id), SUM(age)", "note, AVG(age), COUNT(*)", "sex, SUM(neg), AVG(neg), AVG(x)"],
+    [
+        "note, SUM(x)",
+        "note, COUNT(DISTINCT id), SUM(age)",
+        "note, AVG(age), COUNT(*)",
+        "sex, SUM(neg), AVG(neg), AVG(x)",
+    ],
 )
-def test_the_loss_does_not_depend_on_what_is_found(accounting: str, neighbours: str, asked: str, tmp_path: Path) -> None:
+def test_the_loss_does_not_depend_on_what_is_found(
+    accounting: str, neighbours: str, asked: str, tmp_path: Path
+) -> None:
     with obverse.open(project(tmp_path / "p", accounting=accounting, neighbours=neighbours)) as session:
         key = asked.split(",")[0]
         for options in ("epsilon=10", "epsilon=10, max_groups_contributed=2"):
@@ -84,8 +92,11 @@ def test_the_loss_does_not_depend_on_what_is_found(accounting: str, neighbours: 
 @pytest.mark.usefixtures("seeded")
 @pytest.mark.parametrize("epsilon", ["0.05", "0.2", "1"])
 @pytest.mark.parametrize(("aggregate", "exact"), [("AVG(age)", 49.5), ("SUM(age)", 89_100), ("COUNT(*)", 1_800)])
-def test_noise_that_hides_all_units_does_not_make_bounds(aggregate: str, exact: float, epsilon: str, tmp_path: Path) -> None:
-    """The interval holds what clipping of a quarter of the units, at most, leaves. A search believes noise with a chance of
+def test_noise_that_hides_all_units_does_not_make_bounds(
+    aggregate: str, exact: float, epsilon: str, tmp_path: Path
+) -> None:
+    """The interval holds what clipping of a quarter of the units, at most, leaves. A search believes noise with a
+    chance of
     one in a hundred, as it says, so noise comes from a seed here."""
     with obverse.open(project(tmp_path / "p")) as session:
         answer = session.ask(HEAD.format(f"epsilon={epsilon}") + f"{aggregate} FROM t", confidence=0.999)

@@ -179,7 +179,9 @@ def test_http_021_anothers_key_gives_nothing_of_theirs(service: Running) -> None
     assert others.json()["price"]["stored"] is False
 
 
-def test_http_023_who_goes_away_is_charged_and_finds_the_answer_by_the_key(service: Running, address: tuple[str, int]) -> None:
+def test_http_023_who_goes_away_is_charged_and_finds_the_answer_by_the_key(
+    service: Running, address: tuple[str, int]
+) -> None:
     spent = float(service.spent())
     body = asked(epsilon=0.15)
     with socket.create_connection(address, timeout=20) as sock:
@@ -189,7 +191,9 @@ def test_http_023_who_goes_away_is_charged_and_finds_the_answer_by_the_key(servi
         _until(lambda: float(service.spent()) > spent)
     assert float(service.spent()) == pytest.approx(spent + 0.15)
     found: list[Any] = []
-    _until(lambda: found.append(service.ask(epsilon=0.15, key="twenty-three", who="ben")) or found[-1].status_code == 200)
+    _until(
+        lambda: found.append(service.ask(epsilon=0.15, key="twenty-three", who="ben")) or found[-1].status_code == 200
+    )
     assert found[-1].json()["price"]["stored"] is True
     assert float(service.spent()) == pytest.approx(spent + 0.15)
 
@@ -203,7 +207,9 @@ def test_http_025_no_other_site_may_read_answers(service: Running) -> None:
         assert not [name for name in reply.headers if name.startswith("access-control-")]
 
 
-@pytest.mark.parametrize("path", ["../../etc/passwd", "..%2f..%2fetc%2fpasswd", "%2e%2e/%2e%2e/etc/passwd", "....//etc/passwd"])
+@pytest.mark.parametrize(
+    "path", ["../../etc/passwd", "..%2f..%2fetc%2fpasswd", "%2e%2e/%2e%2e/etc/passwd", "....//etc/passwd"]
+)
 def test_http_026_no_path_leads_to_a_file(service: Running, path: str) -> None:
     routes = ("", "answers/", "releases/", "releases/2026/", "surveys/", "accounts/")
     assert {service.status_at(f"/v1/hospital/{route}{path}", "cora") for route in routes} == {404}

@@ -13,9 +13,9 @@ import pytest
 
 from obverse.core.errors import LedgerError, ObverseError
 from obverse.curator import accounts
-from obverse.server.desk import Caller, Desk, Wanted
-from obverse.server.host import Host
-from obverse.server.sandbox.cage import Cage
+from obverse.server.project import Host
+from obverse.server.queries import Caller, Desk, Wanted
+from obverse.server.sandbox.pool import Cage
 from obverse.session.planning import Wish
 from tests import served
 
@@ -31,16 +31,19 @@ HELD = {
     "ledger-004": "tests/crash/test_kill.py::test_killed_at_any_step_twenty_times",
     "ledger-005": "tests/crash/test_serve_kill.py::test_a_killed_server_loses_nothing_and_charges_nothing_twice",
     "ledger-007": "tests/crash/test_power_loss.py::test_a_log_cut_anywhere_leaves_a_past_of_the_ledger",
-    "ledger-009": "tests/unit/ledger/test_verify_store.py::test_a_flipped_byte_is_noticed_or_changes_nothing",
-    "ledger-011": "tests/unit/ledger/test_acknowledge.py::test_yesterdays_backup_is_noticed_and_costs_what_was_spent_since",
+    "ledger-009": "tests/unit/ledger/test_ledger_store.py::test_a_flipped_byte_is_noticed_or_changes_nothing",
+    "ledger-011": "tests/unit/ledger/test_opening.py::test_yesterdays_backup_is_noticed_and_costs_what_was_spent_since",
     "ledger-013": "tests/unit/ledger/test_sqlite.py::test_a_full_disk_refuses_the_debit_and_the_service_stays_up",
-    "ledger-014": "tests/unit/ledger/test_sqlite.py::test_after_a_failed_fsync_nothing_is_answered_until_it_is_reopened",
+    "ledger-014": "tests/unit/ledger/test_sqlite.py::"
+    "test_after_a_failed_fsync_nothing_is_answered_until_it_is_reopened",
     "ledger-015": "tests/hostile/test_invariants.py::test_without_its_ledger_a_service_answers_public_questions_alone",
     "ledger-017": "tests/crash/test_race.py::test_exactly_the_affordable_number_wins",
     "ledger-018": "tests/crash/test_connection_loss.py::test_conflicts_are_retried_and_charged_once",
     "ledger-019": "tests/unit/ledger/test_protocol.py::test_the_clock_does_not_matter_to_what_is_spent",
-    "ledger-021": "tests/unit/ledger/test_protocol.py::test_a_grant_raises_the_cap_and_a_second_run_of_the_same_grant_does_not",
-    "ledger-023": "tests/unit/ledger/test_protocol.py::test_ten_debits_of_a_tenth_fit_into_one_and_the_eleventh_is_refused",
+    "ledger-021": "tests/unit/ledger/test_protocol.py::"
+    "test_a_grant_raises_the_cap_and_a_second_run_of_the_same_grant_does_not",
+    "ledger-023": "tests/unit/ledger/test_protocol.py::"
+    "test_ten_debits_of_a_tenth_fit_into_one_and_the_eleventh_is_refused",
     "ledger-024": "tests/unit/ledger/test_protocol.py::test_a_lowered_cap_binds_every_later_debit",
     "ledger-025": "tests/unit/ledger/test_formats.py::test_a_file_of_format_0_is_upgraded_bit_for_bit",
     "ledger-027": "tests/hostile/test_invariants.py::test_questions_are_in_no_export_for_others",
@@ -48,7 +51,8 @@ HELD = {
     "ledger-033": "tests/unit/core/test_rng.py::test_a_seed_in_the_environment_is_refused",
     "sql_timing-010": "tests/hostile/test_timing.py::test_times_of_replies_do_not_tell_the_heaviest_unit",
     "sql_timing-011": "tests/hostile/test_timing.py::test_times_of_replies_do_not_tell_the_noise",
-    "sql_timing-012": "tests/hostile/test_invariants.py::test_when_a_question_is_cancelled_decides_its_charge_and_not_the_data",
+    "sql_timing-012": "tests/hostile/test_invariants.py::"
+    "test_when_a_question_is_cancelled_decides_its_charge_and_not_the_data",
     "sql_timing-013": "tests/unit/server/test_queries.py::"
     "test_every_failure_after_the_debit_is_one_text_at_a_tick_and_stays_charged",
 }
@@ -82,7 +86,9 @@ def test_a_hundred_questions_at_once_and_a_budget_for_ten(host: Host) -> None:
 
         async def one(caller: Caller, number: int) -> str:
             try:
-                await desk.ask(caller, Wanted(f"SELECT COUNT(*) AS n FROM people WHERE age <> {number}", Wish(epsilon=0.1)))
+                await desk.ask(
+                    caller, Wanted(f"SELECT COUNT(*) AS n FROM people WHERE age <> {number}", Wish(epsilon=0.1))
+                )
                 return "answer"
             except ObverseError as error:
                 return error.code
@@ -93,7 +99,9 @@ def test_a_hundred_questions_at_once_and_a_budget_for_ten(host: Host) -> None:
     assert (told.count("answer"), told.count("budget_exhausted")) == (10, 90)
 
 
-def test_without_its_ledger_a_service_answers_public_questions_alone(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_its_ledger_a_service_answers_public_questions_alone(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
     token = accounts.issue(host.path, "ana", "analyst").token
 
     def unwritable(*args: object, **named: object) -> None:
@@ -102,7 +110,7 @@ def test_without_its_ledger_a_service_answers_public_questions_alone(host: Host,
     async def main() -> None:
         desk = Desk([host])
         caller = await desk.sign_in("hospital", token)
-        monkeypatch.setattr("obverse.ledger.stored.StoredLedger._append", unwritable)
+        monkeypatch.setattr("obverse.ledger.ledger.StoredLedger._append", unwritable)
         with pytest.raises(LedgerError) as refused:
             await desk.ask(caller, Wanted("SELECT COUNT(*) AS n FROM people"))
         assert not refused.value.charged
@@ -112,7 +120,9 @@ def test_without_its_ledger_a_service_answers_public_questions_alone(host: Host,
 
 
 def test_questions_are_in_no_export_for_others(host: Host) -> None:
-    tokens = {role: accounts.issue(host.path, name, role).token for name, role in (("ana", "analyst"), ("rita", "reviewer"))}
+    tokens = {
+        role: accounts.issue(host.path, name, role).token for name, role in (("ana", "analyst"), ("rita", "reviewer"))
+    }
 
     async def main() -> str:
         desk = Desk([host])
@@ -129,13 +139,17 @@ def test_questions_are_in_no_export_for_others(host: Host) -> None:
 def test_when_a_question_is_cancelled_decides_its_charge_and_not_the_data(
     host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Cancelled before the debit it is free; at any moment of the run it is charged, and stored, on D and on D' alike."""
+    """Cancelled before the debit it is free; at any moment of the run it is charged, and stored, on D and on D'
+    alike.
+    """
     other = Host(served.project(tmp_path / "d", served.TOML.replace('"hospital"', '"without"'), without=(7,)))
     tokens = [accounts.issue(one.path, "ana", "analyst").token for one in (host, other)]
-    honest, moments = Cage.release, ("before", "as it starts", "when it is over")
+    honest = Cage.release
+    moments = ("before", "as it starts", "when it is over")
 
     async def charges(desk: Desk, caller: Caller, one: Host, moment: str) -> int:
-        before, reached = one.clerk().ledger.head().count, asyncio.Event()
+        before = one.clerk().ledger.head().count
+        reached = asyncio.Event()
         loop = asyncio.get_running_loop()
 
         def release(self: Cage, *args: object) -> object:

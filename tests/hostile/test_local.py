@@ -17,17 +17,13 @@ import pytest
 import obverse
 import obverse.collect
 from obverse.catalog.load import loads
-from obverse.collect.accept import Submitted
-from obverse.collect.choose import chosen
-from obverse.collect.client import check_source
-from obverse.collect.collecting import Collection
-from obverse.collect.device import Device
+from obverse.collect.collector import Collection, Submitted
+from obverse.collect.device import Device, check_source
 from obverse.collect.estimate import estimate
-from obverse.collect.makers import OF_ITEMS, OF_NUMBERS, OF_TEXTS, made
-from obverse.collect.randomness.coins import Coins
-from obverse.collect.randomness.permanent import Memo
+from obverse.collect.planning import OF_ITEMS, OF_NUMBERS, OF_TEXTS, chosen, made
+from obverse.collect.project import REPORTS_AT_ONCE, collection_in, submitted
+from obverse.collect.randomness.coins import Coins, Memo
 from obverse.collect.spec import Spec
-from obverse.collect.surveys import REPORTS_AT_ONCE, collection_in, submitted
 from obverse.core.errors import CatalogError, Refused
 from obverse.core.rng import Rng
 from tests.unit.collect.surveys import LONG, numbers_spec, spec_for, survey_text
@@ -42,7 +38,8 @@ def collection(folder: Path, spec: Spec) -> Collection:
 
 
 def honest(collected: Collection, answers: list[str]) -> list[Submitted]:
-    spec, coins = collected.spec, Coins(os.urandom)
+    spec = collected.spec
+    coins = Coins(os.urandom)
     return [
         Submitted(spec.frame.framed(0, spec.protocol.report(spec.code(answer), coins, spec.seed(token))), token)
         for token, answer in zip(collected.tokens(len(answers)), answers)
@@ -84,7 +81,9 @@ def test_a_device_that_sends_again_and_again_sends_of_one_permanent_answer(tmp_p
     device.consent(spec)
     memo = Memo(device._key, spec.digest)
     code = spec.code("7")
-    drawn = {spec.lasting.permanent(code, memo.coins(spec.lasting.label(code, memo.seed())), memo.seed()) for _ in range(50)}
+    drawn = {
+        spec.lasting.permanent(code, memo.coins(spec.lasting.label(code, memo.seed())), memo.seed()) for _ in range(50)
+    }
     assert len(drawn) == 1
     sent = [device.report(spec, "7", token=os.urandom(32)) for _ in range(200)]
     assert device.record(spec).spent <= spec.lasting.lasting()
@@ -97,7 +96,8 @@ def test_a_hundredth_of_crafted_reports_moves_a_share_by_no_more_than_is_told(tm
     collected = collection(tmp_path, spec_for([f"{i}" for i in range(256)], "unary"))
     spec = collected.spec
     came = honest(collected, ["0"] * 990)
-    crafted = [Submitted(spec.frame.framed(0, b"\x02" + b"\0" * 31), token) for token in collected.tokens(10)]  # item 1 alone
+    # item 1 alone
+    crafted = [Submitted(spec.frame.framed(0, b"\x02" + b"\0" * 31), token) for token in collected.tokens(10)]
     collected.add(came)
     before = collected.tally()
     collected.add(crafted)
@@ -189,7 +189,9 @@ def test_estimating_costs_the_curator_nothing(with_eve: object, tmp_path: Path) 
 def test_losses_of_surveys_stand_beside_those_of_tables_and_are_added(tmp_path: Path) -> None:
     """ldp-020"""
     toml = survey_text(epsilon="2", more="reports = 3")
-    toml += '[privacy]\n[budget]\nepsilon = 4\n[tables.people]\nsource = "people.csv"\nunit = "id"\nlimits = { rows = 1 }\n'
+    toml += (
+        '[privacy]\n[budget]\nepsilon = 4\n[tables.people]\nsource = "people.csv"\nunit = "id"\nlimits = { rows = 1 }\n'
+    )
     toml += '[tables.people.columns]\nsex = { type = "text", values = ["m", "f"] }\n'
     (tmp_path / "obverse.toml").write_text(toml)
     (tmp_path / "people.csv").write_text("id,sex\n1,m\n")
@@ -203,7 +205,9 @@ def test_coins_come_from_the_system_alone_and_are_tried_at_the_start() -> None:
     """ldp-021"""
     for path in LOCAL.rglob("*.py"):
         if path.name != "simulate.py":
-            assert not re.search(r"\bimport random\b|np\.random|numpy\.random|RandomState|Mersenne", path.read_text()), path
+            assert not re.search(
+                r"\bimport random\b|np\.random|numpy\.random|RandomState|Mersenne", path.read_text()
+            ), path
     script = (LOCAL / "js" / "obverse-local.js").read_text()
     assert "Math.random" not in script
     assert "getRandomValues" in script
@@ -228,7 +232,9 @@ def test_the_same_coins_are_read_whatever_the_answer_is(protocol: str) -> None:
         spec = replace(spec, protocol=OF_NUMBERS[protocol](11, Fraction(2), Fraction(1)))
         codes = list(range(11))
     else:
-        spec = spec_for(None if protocol == "two_coins" else ITEMS, protocol, "1.0987" if protocol == "two_coins" else "4")
+        spec = spec_for(
+            None if protocol == "two_coins" else ITEMS, protocol, "1.0987" if protocol == "two_coins" else "4"
+        )
         codes = [spec.code(option) for option in spec.survey.options[:8]]
     for attempt in range(20):
         read = {len(_read(spec, code, attempt)) for code in codes}

@@ -17,7 +17,8 @@ from tests.hostile.conftest import ROOMY, Hospital, hospital_with
 from tests.hostile.test_corpus import LINES, assert_untouched, question
 from tests.servers import postgres_address, spark_session
 
-READER, DSN = "corpus_reader", "OBVERSE_TESTS_CORPUS"
+READER = "corpus_reader"
+DSN = "OBVERSE_TESTS_CORPUS"
 TYPES = {Type.INTEGER: "BIGINT", Type.DOUBLE: "DOUBLE PRECISION"}
 PLANTED = {"eve": ("eve",), "nobody": (), "mallory": ("eve", "mallory")}
 
@@ -71,7 +72,9 @@ class Made(dict[str, dict[str, Hospital]]):
         self.folders = folders
 
     def __missing__(self, kind: str) -> dict[str, Hospital]:
-        projects = {name: MADE[kind](hospital_with(*PLANTED[name]), self.folders.mktemp(name)) for name in DATABASES[kind]}
+        projects = {
+            name: MADE[kind](hospital_with(*PLANTED[name]), self.folders.mktemp(name)) for name in DATABASES[kind]
+        }
         self[kind] = {name: Hospital(obverse.open(folder)) for name, folder in projects.items()}
         return self[kind]
 
@@ -95,7 +98,8 @@ def test_what_is_refused_is_refused_in_the_same_words_before_an_engine_is_asked(
 def test_what_is_answered_is_answered_and_charged(
     kind: str, others: dict[str, dict[str, Hospital]], hospitals: dict[str, Hospital]
 ) -> None:
-    here, name = others[kind], DATABASES[kind][-1]
+    here = others[kind]
+    name = DATABASES[kind][-1]
     for line in verdicts("answer", "invariant"):
         asked = here[name].ask(question(line))
         assert asked.outcome == "answer", (line["id"], asked.words)

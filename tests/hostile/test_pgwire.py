@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from obverse.server.postgres import server
-from obverse.server.postgres.guard import Caps
+from obverse.server.postgres.server import Caps
 from tests.hostile.conftest import HERE
 from tests.unit.server.pg_catalog.tool_queries import TOOLS
 from tests.wired import (
@@ -69,7 +69,12 @@ def test_without_tls_where_it_is_required_no_password_is_asked(wired: Wired) -> 
     with Raw(serving.port) as client:
         client.startup()
         kind, body = client.message()
-        assert (kind, fields(body)["S"], fields(body)["C"], fields(body)["R"]) == (b"E", "FATAL", "28000", "tls_required")
+        assert (kind, fields(body)["S"], fields(body)["C"], fields(body)["R"]) == (
+            b"E",
+            "FATAL",
+            "28000",
+            "tls_required",
+        )
         assert client.closed()
     wired.call(serving.close())
 
@@ -109,7 +114,9 @@ def test_more_parameters_than_anybody_has_are_refused(wired: Wired, ana: Raw) ->
     """pgwire-011"""
     ana.send(parse("SELECT 1") + frame(b"B", texts("", "") + struct.pack("!HH", 0, 65_535)) + SYNC)
     assert sqlstates(ana.until()) == ["54000"]
-    many = texts("", "") + struct.pack("!HH", 0, 70_000 & 0xFFFF) + struct.pack("!i", -1) * 70_000 + struct.pack("!H", 0)
+    many = (
+        texts("", "") + struct.pack("!HH", 0, 70_000 & 0xFFFF) + struct.pack("!i", -1) * 70_000 + struct.pack("!H", 0)
+    )
     ana.send(frame(b"B", many))
     assert sqlstates(ana.until(b"E")) == ["54000"]
 
@@ -238,7 +245,9 @@ def test_there_is_no_replication(wired: Wired) -> None:
 def test_options_load_nothing(wired: Wired) -> None:
     """pgwire-031"""
     with Raw(wired.port) as client:
-        assert sqlstates(client.sign_in("ana", wired.tokens["ana"], options="-c session_preload_libraries=x")) == ["42704"]
+        assert sqlstates(client.sign_in("ana", wired.tokens["ana"], options="-c session_preload_libraries=x")) == [
+            "42704"
+        ]
     with wired.login(options="-c obverse.epsilon=0.5") as client:
         assert client.rows("SHOW obverse.epsilon") == [["0.5"]]
 
@@ -280,8 +289,12 @@ def test_frames_of_chance_end_nothing_and_cost_nothing(wired: Wired) -> None:
     before = wired.spent()
     for number in range(64):
         with wired.login() as client:
-            noise = struct.pack("!16Q", *(((number + 1) * (step + 3) * 0x9E3779B97F4A7C15) % 2**64 for step in range(16)))
-            client.send(b"".join(frame(b"QPBDCESHFdcfp"[at % 13 : at % 13 + 1], noise[at : at + 9]) for at in range(60)))
+            noise = struct.pack(
+                "!16Q", *(((number + 1) * (step + 3) * 0x9E3779B97F4A7C15) % 2**64 for step in range(16))
+            )
+            client.send(
+                b"".join(frame(b"QPBDCESHFdcfp"[at % 13 : at % 13 + 1], noise[at : at + 9]) for at in range(60))
+            )
             client.send(SYNC * 2)
     with wired.login() as client:
         assert client.rows("SELECT 1") == [["1"]]

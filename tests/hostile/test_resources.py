@@ -16,7 +16,9 @@ CORPUS = map(json.loads, (Path(__file__).parent / "corpus.jsonl").read_text().sp
 BOMBS = {line["id"]: line["input"] for line in CORPUS if line["kind"] == "resource"}
 CODES = {"too_long", "too_complex", "cost_over_limit", "parse_error", "recursive_cte", "function_not_allowed"}
 CODES |= {"aggregate_not_private"}  # of what is built by an aggregate
-REFUSAL_S, EXTRA_BYTES = 0.1 * 5, 64_000_000  # five times the goal: shared machines, cold caches
+# five times the goal: shared machines, cold caches
+REFUSAL_S = 0.1 * 5
+EXTRA_BYTES = 64_000_000
 
 DOUBLING = "SELECT COUNT(*) AS a0" + "".join(f", a{i} + a{i} AS a{i + 1}" for i in range(60)) + " FROM people"
 DOUBLING_PUBLIC = DOUBLING.replace("COUNT(*)", "city = city").replace("+", "=").replace("people", "clinics")

@@ -11,7 +11,7 @@ import pytest
 
 import obverse
 from obverse.core.errors import CatalogError, LedgerError, ObverseError, Refused
-from obverse.curator.checking import check
+from obverse.curator.check import check
 from obverse.demo.project import write_demo
 
 ROWS = """
@@ -172,7 +172,8 @@ def test_a_tight_batch_is_exceeded_with_probability_at_most_delta() -> None:
     from obverse.accounting.pld import certain
     from obverse.core.loss import PureLoss
 
-    times, delta = 40, Fraction(1, 10**6)
+    times = 40
+    delta = Fraction(1, 10**6)
     found = certain([PureLoss(Fraction(1, 10))] * times, delta)
     truth = exp(0.1) / (1 + exp(0.1))  # the worst epsilon-DP mechanism: losses of +-0.1, + with this probability
     over = sum(
@@ -236,7 +237,9 @@ def test_what_is_known_as_private_cannot_be_declared_public(tmp_path: Path) -> N
     obverse.open(folder).close()
     (tmp_path / "q").mkdir()
     shutil.copy(folder / "t.csv", tmp_path / "q" / "copy.csv")
-    (tmp_path / "q" / "obverse.toml").write_text('[project]\nname = "q"\n[tables.t]\nsource = "copy.csv"\npublic = true\n')
+    (tmp_path / "q" / "obverse.toml").write_text(
+        '[project]\nname = "q"\n[tables.t]\nsource = "copy.csv"\npublic = true\n'
+    )
     with pytest.raises(CatalogError) as refused:
         obverse.open(tmp_path / "q")
     assert refused.value.code == "public_is_private"
@@ -258,7 +261,9 @@ def test_the_type_of_the_units_key_cannot_change_once_losses_were_counted(tmp_pa
     toml = (folder / "obverse.toml").read_text().replace('unit = "row"', 'unit = "h"')
     (folder / "obverse.toml").write_text(toml)
     obverse.open(folder).close()
-    (folder / "obverse.toml").write_text(toml.replace('h = { type = "integer", bounds = [0, 96] }', 'h = { type = "text" }'))
+    (folder / "obverse.toml").write_text(
+        toml.replace('h = { type = "integer", bounds = [0, 96] }', 'h = { type = "text" }')
+    )
     with pytest.raises(ObverseError) as refused:
         obverse.open(folder)
     assert refused.value.code == "terms_conflict"

@@ -49,4 +49,6 @@ def test_a_condition_above_a_join_sees_no_row_that_the_subquery_left_out(
     (tmp_path / "obverse.toml").write_text(TOML)
     kept = f"SELECT people.id AS id, kind, big, fill FROM {joined} WHERE {condition}"
     with obverse.open(tmp_path) as session:
-        session.ask(f"SELECT COUNT(*) FROM ({kept}) AS a JOIN kinds ON a.kind = kinds.kind WHERE {asked}", epsilon=Fraction(1))
+        session.ask(
+            f"SELECT COUNT(*) FROM ({kept}) AS a JOIN kinds ON a.kind = kinds.kind WHERE {asked}", epsilon=Fraction(1)
+        )

@@ -1,4 +1,6 @@
-"""A caged process that a row took over: what it reaches where the machine allows no user namespaces, or the server is root."""
+"""A caged process that a row took over: what it reaches where the machine allows no user namespaces, or the server
+is root.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from obverse.catalog.load import load
 from obverse.core.errors import CatalogError
 from obverse.curator import accounts
 from obverse.server.sandbox import landlock
-from obverse.server.sandbox.cage import Cage
+from obverse.server.sandbox.pool import Cage
 from tests import served
 from tests.attacked import MODES
 
@@ -44,11 +46,20 @@ def said(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def test_nothing_beside_the_sources_can_be_reached(said: dict[str, Any]) -> None:
-    """Memory, descriptors, signals, limits; the ledger with its -wal and -shm, the registry, other projects; any writing."""
+    """Memory, descriptors, signals, limits; the ledger with its -wal and -shm, the registry, other projects; any
+    writing.
+    """
     attempts = said["attempts"]
     assert {name: came for name, came in attempts.items() if came not in REFUSED} == {}
     names = " ".join(attempts)
-    for wanted in ("ledger.db", "ledger.db-wal", "ledger.db-shm", "registry.db", "obverse.toml", "other/people.parquet"):
+    for wanted in (
+        "ledger.db",
+        "ledger.db-wal",
+        "ledger.db-shm",
+        "registry.db",
+        "obverse.toml",
+        "other/people.parquet",
+    ):
         assert f"fcntl lock {wanted}" in names or f"/{wanted}" in names, wanted
 
 
@@ -58,7 +69,8 @@ def test_the_ledger_is_written_while_the_attacker_is_there(said: dict[str, Any])
 
 def test_its_own_sources_and_libraries_are_within_reach(said: dict[str, Any]) -> None:
     """Without this control, a process that can do nothing at all would pass."""
-    legal, held = said["legal"], said["open"]
+    legal = said["legal"]
+    held = said["open"]
     assert set(legal.values()) <= {"done", "sqlite3"}, legal
     assert len([one for one in held if one.startswith("socket:")]) == 1, held
     assert not [one for one in held if "ledger" in one or "registry" in one], held
@@ -81,7 +93,9 @@ def served_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def without_landlock(program: str) -> subprocess.CompletedProcess[str]:
     """A Python program on a kernel that has no Landlock."""
     lines = ["from tests import attacked", "attacked.without(attacked.LANDLOCK, 38)", program]
-    return subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, cwd=ROOT, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, cwd=ROOT, timeout=120
+    )
 
 
 @pytest.mark.parametrize("check", [[], ["--check"]])
@@ -104,7 +118,7 @@ from pathlib import Path
 from obverse.catalog.load import load
 from obverse.core.errors import CatalogError
 from obverse.core.errors import ObverseError
-from obverse.server.sandbox.cage import Cage
+from obverse.server.sandbox.pool import Cage
 try:
     Cage(load(Path({str(served_folder)!r})))
 except ObverseError as error:
@@ -142,7 +156,7 @@ def test_paths_that_are_given_up_stay_out_of_reach(network: bool, tmp_path: Path
 import os, socket
 from pathlib import Path
 from obverse.server.sandbox import landlock
-from obverse.server.sandbox import locks
+from obverse.server.sandbox import seccomp as locks
 locks.paths((*landlock.libraries(), Path({str(tmp_path / "certificate")!r})), network={network})
 def attempt(act):
     try:
@@ -174,7 +188,9 @@ def test_a_database_behind_a_link_is_read_with_its_log(tmp_path: Path) -> None:
         connection.execute("INSERT INTO people VALUES (1000)")
     assert (tmp_path / "elsewhere" / "people.duckdb.wal").exists()
     (tmp_path / "p" / "people.duckdb").symlink_to(tmp_path / "elsewhere" / "people.duckdb")
-    toml = '[project]\nname = "p"\n[budget]\nepsilon = 1\n[tables.people]\nsource = "people.duckdb:people"\nunit = "id"\n'
+    toml = (
+        '[project]\nname = "p"\n[budget]\nepsilon = 1\n[tables.people]\nsource = "people.duckdb:people"\nunit = "id"\n'
+    )
     (tmp_path / "p" / "obverse.toml").write_text(toml)
     cage = Cage(load(tmp_path / "p"))
     try:

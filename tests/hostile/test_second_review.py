@@ -49,7 +49,9 @@ born = { type = "date" }
 """
 
 
-def project(folder: Path, rows: str, columns: str, *, unit: str = "id", limits: str = "", accounting: str = "pure") -> Path:
+def project(
+    folder: Path, rows: str, columns: str, *, unit: str = "id", limits: str = "", accounting: str = "pure"
+) -> Path:
     return made(folder, HEAD.format(accounting=accounting, unit=unit, limits=limits) + columns, {"t": rows})
 
 
@@ -77,7 +79,9 @@ def test_a_batch_with_keys_to_discover_is_answered_under_pure_accounting(people:
 @pytest.mark.parametrize(("bound", "cap"), [(10**7, 5000), (10**12, 5000), (10**7, 5 * 10**6), (10**7, 3 * 10**7)])
 def test_a_cap_on_sums_keeps_the_grid_fine(tmp_path: Path, bound: int, cap: int) -> None:
     limits = f"limits = {{ rows = 1000, sums = {{ cost = {cap} }} }}"
-    columns = f"cost = {{ type = 'double', bounds = [0, {bound}], grid = 0.01 }}\ng = {{ type = 'integer', bounds = [0, 1] }}"
+    columns = (
+        f"cost = {{ type = 'double', bounds = [0, {bound}], grid = 0.01 }}\ng = {{ type = 'integer', bounds = [0, 1] }}"
+    )
     rows = "SELECT i % 100 AS id, 2.0 AS cost, 0 AS g FROM range(100000) AS r(i)"
     with noiseless(project(tmp_path / "p", rows, columns, limits=limits)) as session:
         assert session.ask("SELECT SUM(cost) FROM t").value == pytest.approx(200_000)
@@ -88,11 +92,18 @@ def test_a_cap_on_sums_keeps_the_grid_fine(tmp_path: Path, bound: int, cap: int)
 
 def test_a_clamp_at_a_limit_off_the_grid_is_that_limit(people: Session, tmp_path: Path) -> None:
     with noiseless(tmp_path / "p") as session:
-        exact = duckdb.connect().execute(
-            f"SELECT SUM(LEAST(age, 17.5)), AVG(LEAST(age, 17.5)), VAR_POP(GREATEST(LEAST(n, 0.7), 0.3)) FROM ({PEOPLE})"
-        ).fetchone()  # fmt: skip
+        exact = (
+            duckdb.connect()
+            .execute(
+                "SELECT SUM(LEAST(age, 17.5)), AVG(LEAST(age, 17.5)), VAR_POP(GREATEST(LEAST(n, 0.7), 0.3)) FROM "
+                f"({PEOPLE})"
+            )
+            .fetchone()
+        )
         assert exact is not None
-        found = session.ask("SELECT SUM(CLAMP(age, 0, 17.5)), AVG(CLAMP(age, 0, 17.5)), VAR_POP(CLAMP(n, 0.3, 0.7)) FROM t")
+        found = session.ask(
+            "SELECT SUM(CLAMP(age, 0, 17.5)), AVG(CLAMP(age, 0, 17.5)), VAR_POP(CLAMP(n, 0.3, 0.7)) FROM t"
+        )
         assert found.rows[0] == pytest.approx([float(x) for x in exact], rel=1e-6)
         count = "COUNT(*, contribution_bounds_per_group => (0.3, 0.7))"
         with pytest.raises(Refused, match="whole numbers"):
@@ -125,7 +136,9 @@ def test_counts_and_sums_of_an_average_are_weighted_alike(tmp_path: Path) -> Non
     rows = "SELECT i % 3 AS id, 7.5 AS x, 0 AS g FROM range(60000) AS r(i)"
     columns = "x = { type = 'double', bounds = [0, 10] }\ng = { type = 'integer', bounds = [0, 1] }"
     with noiseless(project(tmp_path / "p", rows, columns, limits="limits = { rows = 2 }")) as session:
-        assert session.ask("SELECT g, AVG(x), VAR_POP(x) FROM t GROUP BY g").rows[0][1:] == pytest.approx([7.5, 0], abs=1e-4)
+        assert session.ask("SELECT g, AVG(x), VAR_POP(x) FROM t GROUP BY g").rows[0][1:] == pytest.approx(
+            [7.5, 0], abs=1e-4
+        )
 
 
 def test_distinct_and_caps_make_another_question(people: Session) -> None:
@@ -148,10 +161,12 @@ def test_confidences_at_both_ends_are_answered(people: Session, confidence: floa
     assert len(people.ask(asked, confidence=confidence)) == 3
 
 
-def test_choices_among_many_values_in_many_discovered_groups_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_choices_among_many_values_in_many_discovered_groups_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = "SELECT i AS id, 'c' || (i % 20) AS city, i % 50 AS x FROM range(20000) AS r(i)"
     columns = "city = { type = 'text' }\nx = { type = 'integer', bounds = [0, 99] }"
-    monkeypatch.setattr("obverse.plan.release.places.SCORES_MAX", 250)  # two cells at a time
+    monkeypatch.setattr("obverse.plan.release.noise.SCORES_MAX", 250)  # two cells at a time
     session = obverse.open(project(tmp_path / "p", rows, columns))
     assert len(session.ask("SELECT city, MODE(x) FROM t GROUP BY city", epsilon=20)) == 20
 
@@ -196,11 +211,20 @@ def test_what_cannot_be_answered_is_refused_and_free(people: Session, asked: dic
 @pytest.mark.parametrize(
     "change",
     [
-        {"caps": [-5.0, 1.0]}, {"caps": [0, 1]}, {"caps": [1, float("nan")]}, {"caps": [1, float("inf")]}, {"caps": ["a", "b"]},
-        {"caps": []}, {"caps": 7}, {"units": [1]}, {"units": None}, {"deviation": "x"}, {"deviation": -1},
+        {"caps": [-5.0, 1.0]},
+        {"caps": [0, 1]},
+        {"caps": [1, float("nan")]},
+        {"caps": [1, float("inf")]},
+        {"caps": ["a", "b"]},
+        {"caps": []},
+        {"caps": 7},
+        {"units": [1]},
+        {"units": None},
+        {"deviation": "x"},
+        {"deviation": -1},
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_a_damaged_file_of_learned_limits_is_said_to_be_damaged(tmp_path: Path, change: dict[str, Any]) -> None:
     folder = project(tmp_path / "p", PEOPLE, COLUMNS, limits='limits = "auto"')
     learn(folder, "t", Fraction(1))

@@ -1,4 +1,6 @@
-"""What seldom data meets: keys outside long lists, NULLs that are declared away, keys that are not public, and the words."""
+"""What seldom data meets: keys outside long lists, NULLs that are declared away, keys that are not public, and the
+words.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,13 @@ CASE WHEN i % 2 = 0 THEN 7 END AS n FROM range(4800) AS r(i)
 
 
 def project(
-    folder: Path, rows: str = ROWS, columns: str = COLUMNS, *, unit: str = "row", limits: str = "", accounting: str = "pure"
+    folder: Path,
+    rows: str = ROWS,
+    columns: str = COLUMNS,
+    *,
+    unit: str = "row",
+    limits: str = "",
+    accounting: str = "pure",
 ) -> Path:
     return made(folder, HEAD.format(unit=unit, limits=limits, accounting=accounting) + columns, {"t": rows})
 
@@ -57,7 +65,9 @@ def session(tmp_path: Path) -> Session:
         ("SELECT w, note, MEDIAN(x), MODE(x > 3) FROM t GROUP BY w, note", 20),
     ],
 )
-def test_one_key_outside_a_list_does_not_decide_whether_there_is_an_answer(sql: str, rows: int, session: Session) -> None:
+def test_one_key_outside_a_list_does_not_decide_whether_there_is_an_answer(
+    sql: str, rows: int, session: Session
+) -> None:
     assert len(session.ask(sql, epsilon=20)) == rows
 
 
@@ -67,7 +77,9 @@ def test_a_discovered_key_may_be_null(session: Session) -> None:
 
 def test_a_null_that_is_declared_away_is_the_lowest_value_in_trees_too(tmp_path: Path) -> None:
     rows = "SELECT i AS id, CASE WHEN i % 3 = 0 THEN 9 END AS x FROM range(300) AS r(i)"
-    with noiseless(project(tmp_path / "p", rows, "x = { type = 'integer', bounds = [0, 10], nullable = false }")) as exactly:
+    with noiseless(
+        project(tmp_path / "p", rows, "x = { type = 'integer', bounds = [0, 10], nullable = false }")
+    ) as exactly:
         assert exactly.ask("SELECT MEDIAN(x), SUM(x), COUNT(x) FROM t").rows[0] == (0, 900, 300)
 
 

@@ -14,14 +14,15 @@ import pytest
 
 import obverse
 from obverse.core.errors import BudgetExceeded, Failed, Refused
-from obverse.plan.release.finish import finish
-from obverse.plan.release.randomize import Released
+from obverse.plan.release.noise import Released
+from obverse.plan.release.postprocess import finish
 from obverse.session.planning import Wish, plan, read
 from obverse.testing import synthetic
 from obverse.testing.spies import spy_on, state
 
 CATALOG = (Path(__file__).parent / "corpus.toml").read_text()
-DAY, MOMENT = dt.date(2020, 2, 2), dt.datetime(2020, 2, 2, 10)
+DAY = dt.date(2020, 2, 2)
+MOMENT = dt.datetime(2020, 2, 2, 10)
 
 
 def people(*names: str) -> dict[str, list[Any]]:
@@ -109,16 +110,36 @@ def test_what_does_not_fit_is_refused_before_data_and_tells_only_what_is_left(tm
 @pytest.mark.parametrize(
     "wish",
     [
-        {"epsilon": 0}, {"epsilon": -1}, {"epsilon": float("nan")}, {"epsilon": float("inf")}, {"epsilon": 1e308},
-        {"epsilon": 5e-324}, {"epsilon": True}, {"epsilon": [1]}, {"epsilon": "1"}, {"epsilon": "NaN"},
-        {"delta": 1}, {"delta": -0.0}, {"delta": float("nan")}, {"within": 0}, {"within": -1}, {"within": float("inf")},
-        {"confidence": 0}, {"confidence": 1}, {"confidence": float("nan")}, {"confidence": "0.9"}, {"epsilon": 1, "within": 5},
+        {"epsilon": 0},
+        {"epsilon": -1},
+        {"epsilon": float("nan")},
+        {"epsilon": float("inf")},
+        {"epsilon": 1e308},
+        {"epsilon": 5e-324},
+        {"epsilon": True},
+        {"epsilon": [1]},
+        {"epsilon": "1"},
+        {"epsilon": "NaN"},
+        {"delta": 1},
+        {"delta": -0.0},
+        {"delta": float("nan")},
+        {"within": 0},
+        {"within": -1},
+        {"within": float("inf")},
+        {"confidence": 0},
+        {"confidence": 1},
+        {"confidence": float("nan")},
+        {"confidence": "0.9"},
+        {"epsilon": 1, "within": 5},
     ],
     ids=str,
-)  # fmt: skip
-def test_a_privacy_parameter_that_is_no_number_in_range_is_refused(session: obverse.Session, wish: dict[str, Any]) -> None:
+)
+def test_a_privacy_parameter_that_is_no_number_in_range_is_refused(
+    session: obverse.Session, wish: dict[str, Any]
+) -> None:
     """sequence-010"""
-    log, before = spy_on(session), state(session.ledger)
+    log = spy_on(session)
+    before = state(session.ledger)
     with pytest.raises(Refused) as refused:
         session.ask("SELECT COUNT(*) FROM people", **wish)
     assert refused.value.code == "bad_parameter"
@@ -126,7 +147,9 @@ def test_a_privacy_parameter_that_is_no_number_in_range_is_refused(session: obve
     assert state(session.ledger) == before
 
 
-def test_a_question_that_fails_in_the_engine_stays_charged(session: obverse.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_question_that_fails_in_the_engine_stays_charged(
+    session: obverse.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """sequence-011"""
 
     def fail(sql: str, *, timeout_s: float) -> Any:
@@ -142,7 +165,9 @@ def test_a_question_that_fails_in_the_engine_stays_charged(session: obverse.Sess
 
 def test_making_a_table_private_is_an_event_of_the_ledger_and_ends_free_answers(tmp_path: Path) -> None:
     """sequence-013"""
-    public = CATALOG.replace('unit = "person_id -> people.person_id"\nlimits = { rows = 20, groups = 5 }', "public = true")
+    public = CATALOG.replace(
+        'unit = "person_id -> people.person_id"\nlimits = { rows = 20, groups = 5 }', "public = true"
+    )
     folder = synthetic(tables("eve", "bob"), public, tmp_path / "hospital")
     with obverse.open(folder) as session:
         assert session.ask("SELECT COUNT(*) FROM visits").value == 1
@@ -244,7 +269,9 @@ def test_error_bars_are_a_function_of_noisy_values_and_public_figures(tmp_path: 
         with obverse.open(synthetic(tables(*names), CATALOG, tmp_path / str(len(names)))) as session:
             question = read(sql, session.catalog, dt.datetime(2026, 1, 1))
             costed = plan(sql, question, session.catalog, Wish()).costed  # type: ignore[arg-type]
-            finished.append(finish(Released(1, {i: np.array([5 * i + 2]) for i in range(len(costed.measures))}, {}), costed))
+            finished.append(
+                finish(Released(1, {i: np.array([5 * i + 2]) for i in range(len(costed.measures))}, {}), costed)
+            )
     assert finished[0] == finished[1]
 
 

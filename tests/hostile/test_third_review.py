@@ -55,13 +55,17 @@ def exactly(tmp_path: Path) -> Session:
 
 
 OUTCOMES = {
-    "a column named as our look-up": "SELECT COUNT(*) FROM (SELECT person, sex AS look_up2 FROM people WHERE age = 42) t WHERE"
+    "a column named as our look-up": "SELECT COUNT(*) FROM (SELECT person, sex AS look_up2 FROM people WHERE age = 42) "
+    "t WHERE"
     " look_up2 = 'zzz' AND EXISTS (SELECT 1 FROM people p WHERE p.person = t.person)",
-    "a column named as our match": "SELECT COUNT(*) FROM (SELECT person, sex AS matched FROM people WHERE age = 42 INTERSECT"
+    "a column named as our match": "SELECT COUNT(*) FROM (SELECT person, sex AS matched FROM people WHERE age = 42 "
+    "INTERSECT"
     " SELECT person, sex FROM people) t",
-    "a root of what rounding makes negative": "SELECT MEDIAN(SQRT(0.57 - t)) FROM (SELECT person, SUM(0.01 * CASE WHEN age = 42"
+    "a root of what rounding makes negative": "SELECT MEDIAN(SQRT(0.57 - t)) FROM (SELECT person, SUM(0.01 * CASE WHEN "
+    "age = 42"
     " THEN 57 ELSE 0 END) AS t FROM people WHERE person = 6 GROUP BY person) s",
-    "an arc of what rounding makes too large": "SELECT MAX(ASIN(t / 0.57)) FROM (SELECT person, SUM(0.01 * CASE WHEN age = 42"
+    "an arc of what rounding makes too large": "SELECT MAX(ASIN(t / 0.57)) FROM (SELECT person, SUM(0.01 * CASE WHEN "
+    "age = 42"
     " THEN 57 ELSE 0 END) AS t FROM people WHERE person = 6 GROUP BY person) s",
 }
 
@@ -75,17 +79,23 @@ def test_one_person_does_not_decide_whether_there_is_an_answer(name: str, age: i
 
 
 EXACT = {
-    "a match beside a column of that name": "SELECT SUM(matched) FROM (SELECT person, age AS matched FROM people EXCEPT SELECT"
+    "a match beside a column of that name": "SELECT SUM(matched) FROM (SELECT person, age AS matched FROM people "
+    "EXCEPT SELECT"
     " person, cost FROM visits) t",
-    "a unit's key that an outer join left NULL": "SELECT COUNT(*) FROM (SELECT a.person, b.person AS other, COUNT(*) AS c FROM"
+    "a unit's key that an outer join left NULL": "SELECT COUNT(*) FROM (SELECT a.person, b.person AS other, COUNT(*) "
+    "AS c FROM"
     " visits a LEFT JOIN visits b ON a.person = b.person AND a.cost < b.cost GROUP BY a.person, b.person) t",
-    "different ones of it": "SELECT COUNT(*) FROM (SELECT DISTINCT a.person, b.person AS other FROM visits a LEFT JOIN visits b"
+    "different ones of it": "SELECT COUNT(*) FROM (SELECT DISTINCT a.person, b.person AS other FROM visits a LEFT JOIN "
+    "visits b"
     " ON a.person = b.person AND a.cost < b.cost) t",
-    "names of a WITH and then of its use": "WITH c(a, b, d) AS (SELECT person, age AS d, n AS b FROM people) SELECT SUM(b) FROM"
+    "names of a WITH and then of its use": "WITH c(a, b, d) AS (SELECT person, age AS d, n AS b FROM people) SELECT "
+    "SUM(b) FROM"
     " c AS e(z)",
-    "quotes in names": 'SELECT SUM(COALESCE(a, b, 0)), SUM(COALESCE("a"", ""b", 0)) FROM (SELECT person, NULLIF(n, 1) AS a, age'
+    "quotes in names": 'SELECT SUM(COALESCE(a, b, 0)), SUM(COALESCE("a"", ""b", 0)) FROM (SELECT person, NULLIF(n, 1) '
+    "AS a, age"
     ' AS b, NULLIF(n, 2) AS "a"", ""b" FROM people) t',
-    "dots in names": 'SELECT SUM("a.b".c), SUM(a."b.c") FROM (SELECT person, n AS c FROM people) AS "a.b" JOIN (SELECT person,'
+    "dots in names": 'SELECT SUM("a.b".c), SUM(a."b.c") FROM (SELECT person, n AS c FROM people) AS "a.b" JOIN (SELECT '
+    "person,"
     ' age AS "b.c" FROM people) AS a ON a.person = "a.b".person',
 }
 
@@ -102,7 +112,8 @@ REFUSED = {
     "a name that is inside as well": "SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM visits v WHERE v.person ="
     " people.person AND v.cost = age + n)",
     "a name that the alias gives twice": "SELECT SUM(b) FROM (SELECT age AS a, n AS b FROM people) t(b)",
-    "names that differ in case alone": 'SELECT SUM(x."A"), SUM(x.a) FROM (SELECT person, n AS "A", age AS a FROM people) x',
+    "names that differ in case alone": 'SELECT SUM(x."A"), SUM(x.a) FROM (SELECT person, n AS "A", age AS a FROM '
+    "people) x",
     "public rows that would stay alone": "SELECT COUNT(*) FROM visits v RIGHT JOIN places c ON v.cost = c.cost",
     "joins without end": "SELECT COUNT(*) FROM people p0"
     + "".join(f" JOIN people p{i} ON p{i}.person = p0.person" for i in range(1, 80)),
@@ -130,7 +141,8 @@ def test_which_of_two_zeros_came_last_decides_nothing(kept: str) -> None:
     """What a trim keeps is chosen by a hash of the row, and the sign of a zero was in it."""
     here = Related("add-remove")
     plan, sql = here.plan(
-        f"SELECT SUM(v.n) FROM (SELECT person, CLAMP(visit % 7, -3, 3) AS n, {kept}(cost) AS c FROM visits GROUP BY person,"
+        f"SELECT SUM(v.n) FROM (SELECT person, CLAMP(visit % 7, -3, 3) AS n, {kept}(cost) AS c FROM visits GROUP BY "
+        "person,"
         " visit) v JOIN visits w ON w.person = v.person AND v.c = w.cost"
     )
     totals = set()

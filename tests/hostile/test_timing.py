@@ -1,4 +1,6 @@
-"""When a reply leaves tells nothing of one unit: a classifier of times on D against D', and a known gap at a tick's edge."""
+"""When a reply leaves tells nothing of one unit: a classifier of times on D against D', and a known gap at a tick's
+edge.
+"""
 
 from __future__ import annotations
 
@@ -16,23 +18,32 @@ import numpy as np
 import pytest
 
 from obverse.curator import accounts
-from obverse.server.desk import Desk, Wanted
-from obverse.server.host import Host
+from obverse.server.project import Host
+from obverse.server.queries import Desk, Wanted
 from obverse.session.planning import Wish
 from tests import served
 
 pytestmark = [pytest.mark.soak, pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a cage needs Linux")]
-REPLIES, AUC_MAX = int(os.environ.get("TIMING_REPLIES", "2000")), 0.55
-EDGE, BESIDE = min(REPLIES, 200), min(REPLIES, 400)
-TRIED, NEXT_TICK_S = 20, 0.1  # replies by which a place at the edge is looked for; from the first tick to the next
+REPLIES = int(os.environ.get("TIMING_REPLIES", "2000"))
+AUC_MAX = 0.55
+EDGE = min(REPLIES, 200)
+BESIDE = min(REPLIES, 400)
+# replies by which a place at the edge is looked for; from the first tick to the next
+TRIED = 20
+NEXT_TICK_S = 0.1
 Measured = Callable[[str, object], None]  # told at the end of the run
 HEAVY = 20_000  # rows of the heaviest unit, of which five count
-JOIN = "SELECT COUNT(*) AS n FROM visits a JOIN visits b ON a.person_id = b.person_id WHERE a.cost <> b.cost AND a.cost > {x}"
+JOIN = (
+    "SELECT COUNT(*) AS n FROM visits a JOIN visits b ON a.person_id = b.person_id WHERE a.cost <> b.cost AND "
+    "a.cost > {x}"
+)
 
 
 def neighbours(folder: Path, rows_about: int, visits: int = HEAVY) -> tuple[Path, Path]:
     """D, and D' with one unit more that has as many visits as everybody else together, or more, and long texts."""
-    toml = served.TOML.replace("[budget]\nepsilon = 50", "[serve]\nrequests_per_minute = 1000000\n[budget]\nepsilon = 100")
+    toml = served.TOML.replace(
+        "[budget]\nepsilon = 50", "[serve]\nrequests_per_minute = 1000000\n[budget]\nepsilon = 100"
+    )
     toml = toml.replace("rows_about = 5000", f"rows_about = {rows_about}")
     plain = served.project(folder / "d", toml.replace('"hospital"', '"plain"'))
     heavy = served.project(folder / "heavy", toml.replace('"hospital"', '"heavy"'))
@@ -50,7 +61,9 @@ def neighbours(folder: Path, rows_about: int, visits: int = HEAVY) -> tuple[Path
 
 
 def auc(times: list[tuple[bool, float]]) -> float:
-    """The chance that a time on D' is longer than one on D, ties halved; of this or of the reverse, whichever is larger."""
+    """The chance that a time on D' is longer than one on D, ties halved; of this or of the reverse, whichever is
+    larger.
+    """
     with_unit = np.array([t for heavy, t in times if heavy])
     without = np.array([t for heavy, t in times if not heavy])
     ordered = np.sort(without)
@@ -74,7 +87,9 @@ def measured(
     tokens = [accounts.issue(host.path, "ana", "analyst").token for host in hosts]
 
     async def main() -> list[tuple[bool, float]]:
-        desk, draw, times = Desk(tuple(dict.fromkeys(hosts))), random.Random(seed), []
+        desk = Desk(tuple(dict.fromkeys(hosts)))
+        draw = random.Random(seed)
+        times = []
         callers = [await desk.sign_in(host.name, token) for host, token in zip(hosts, tokens)]
         for number in range(replies + 20):
             heavy = draw.random() < 0.5
@@ -111,8 +126,11 @@ def test_times_of_replies_do_not_tell_the_noise(hosts: tuple[Host, Host], record
     assert found <= 4 / len(times) ** 0.5
 
 
-def test_at_the_edge_of_a_tick_times_may_tell_and_how_well_is_printed(tmp_path: Path, record_property: Measured) -> None:
-    """`rows_about` says one row, so that the prediction is far too low, and the unit has so many that its question outruns the
+def test_at_the_edge_of_a_tick_times_may_tell_and_how_well_is_printed(
+    tmp_path: Path, record_property: Measured
+) -> None:
+    """`rows_about` says one row, so that the prediction is far too low, and the unit has so many that its question
+    outruns the
     first tick where the others' alone does not: what outruns a tick is told. A known gap."""
     for visits in (HEAVY * 4**power for power in range(1, 7)):
         with closing(Neighbours(tmp_path / str(visits), visits)) as pair:
@@ -121,7 +139,10 @@ def test_at_the_edge_of_a_tick_times_may_tell_and_how_well_is_printed(tmp_path: 
             times = measured(pair.hosts, EDGE, seed=4)
             break
     with_, without = ([t for heavy, t in times if heavy is side] for side in (True, False))
-    told = f"AUC {auc(times):.3f}; medians {np.median(with_):.3f} and {np.median(without):.3f} s; {visits:,} rows of one unit"
+    told = (
+        f"AUC {auc(times):.3f}; medians {np.median(with_):.3f} and {np.median(without):.3f} s; {visits:,} rows of "
+        "one unit"
+    )
     record_property("known gap, at a tick's edge", told)
     assert len(times) == EDGE
     assert auc(times) > AUC_MAX, "where nothing tells any more, docs/not-promised.md says too much"
@@ -131,15 +152,23 @@ def test_at_the_edge_of_a_tick_times_may_tell_and_how_well_is_printed(tmp_path: 
 def test_how_well_other_requests_tell_that_the_machine_is_busy_is_printed(
     hosts: tuple[Host, Host], record_property: Measured
 ) -> None:
-    """Free requests that are sent one after the other while a question runs: how many are answered before it. A known gap."""
+    """Free requests that are sent one after the other while a question runs: how many are answered before it.
+
+    A known gap.
+    """
     tokens = [accounts.issue(host.path, "ana", "analyst").token for host in hosts]
 
     async def main() -> list[tuple[bool, float]]:
-        desk, draw, counts = Desk(hosts), random.Random(7), list[tuple[bool, float]]()
+        desk = Desk(hosts)
+        draw = random.Random(7)
+        counts = list[tuple[bool, float]]()
         callers = [await desk.sign_in(host.name, token) for host, token in zip(hosts, tokens)]
         for number in range(BESIDE + 20):
-            heavy, answered = draw.random() < 0.5, 0
-            asked = asyncio.ensure_future(desk.ask(callers[heavy], Wanted(JOIN.format(x=-1 - number), Wish(epsilon=0.04))))
+            heavy = draw.random() < 0.5
+            answered = 0
+            asked = asyncio.ensure_future(
+                desk.ask(callers[heavy], Wanted(JOIN.format(x=-1 - number), Wish(epsilon=0.04)))
+            )
             while not asked.done():
                 await desk.explain(callers[heavy], Wanted("SELECT COUNT(*) AS n FROM people"))
                 answered += 1

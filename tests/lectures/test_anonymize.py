@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from obverse.anonymize.files import Checked, Files, anonymize, check
-from obverse.anonymize.wish import Wish
+from obverse.anonymize.request import Wish
 
 LINKAGE = Path(__file__).parents[3] / "shared" / "data" / "linkage_medical.csv"
 PATIENTS = """race,born,sex,marital,issue
@@ -26,7 +26,11 @@ white,5/14/01,male,single,chest pain
 white,4/08/01,male,single,obesity
 white,9/15/01,female,married,shortness of breath
 """
-HOSPITAL = [("<30", "AIDS Heart Viral Viral"), (">=40", "Cancer Heart Viral Viral"), ("3*", "Cancer Cancer Cancer Cancer")]
+HOSPITAL = [
+    ("<30", "AIDS Heart Viral Viral"),
+    (">=40", "Cancer Heart Viral Viral"),
+    ("3*", "Cancer Cancer Cancer Cancer"),
+]
 GRADES = """name,pronouns,year,grade
 Alice,she/her,2025,95
 Bob,he/him,2025,80
@@ -65,7 +69,8 @@ def of_file(tmp_path: Path, text: str, quasi: tuple[str, ...], sensitive: tuple[
 
 
 def test_eleven_rows_become_2_anonymous_by_year_of_birth_without_the_lone_row(tmp_path: Path) -> None:
-    """Differential privacy 2024, exercise 2: race and sex stay, birth dates become years, the white woman is suppressed;
+    """Differential privacy 2024, exercise 2: race and sex stay, birth dates become years, the white woman is
+    suppressed;
     5 classes of 2."""
     report, rows = made_2_anonymous(tmp_path, 0.1)
     assert (report["reaches"]["k"], report["reaches"]["classes"], report["utility"]["suppressed"]) == (2, 5, 1)
@@ -94,7 +99,8 @@ def test_everyone_in_their_thirties_has_cancer_in_a_4_anonymous_table(tmp_path: 
 
 
 def test_seven_grades_are_not_anonymous_by_pronouns_and_year(tmp_path: Path) -> None:
-    """Differential privacy 2024, the table of grades: three of seven students are alone with theirs; by year alone it is
+    """Differential privacy 2024, the table of grades: three of seven students are alone with theirs; by year alone it
+    is
     3-anonymous."""
     found = of_file(tmp_path, GRADES, ("pronouns", "year"), ("grade",))
     assert (found["reaches"]["k"], found["risk"]["unique"]) == (1, pytest.approx(3 / 7))
@@ -119,11 +125,15 @@ def test_a_sample_exposes_whoever_is_in_it(tmp_path: Path) -> None:
 
 
 def test_a_table_without_names_still_tells_people_apart(tmp_path: Path) -> None:
-    """Responsible data science, de-identification: the name is gone, and three of seven are found by pronouns and year."""
+    """Responsible data science, de-identification: the name is gone, and three of seven are found by pronouns and
+    year.
+    """
     (tmp_path / "grades.csv").write_text(GRADES)
     report = anonymize(Files(tmp_path / "grades.csv", tmp_path / "out"), Wish(deidentify=("name",)), {})
     assert "No differential privacy" in report["claim"]["sentence"]
-    assert check(tmp_path / "out" / "table.csv", Checked(("pronouns", "year"), ()))["risk"]["unique"] == pytest.approx(3 / 7)
+    assert check(tmp_path / "out" / "table.csv", Checked(("pronouns", "year"), ()))["risk"]["unique"] == pytest.approx(
+        3 / 7
+    )
 
 
 @pytest.mark.skipif(not LINKAGE.exists(), reason="the linkage pair is not at hand")

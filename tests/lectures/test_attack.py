@@ -13,10 +13,10 @@ import obverse
 from obverse.attack.attacks import Differencing, FuzzyLinkage, Homogeneity, Intersection, Linkage, Reconstruction
 from obverse.attack.attacks.differencing import differences, posterior
 from obverse.attack.examples import clues_about, film_ratings, people_list, pick
-from obverse.attack.exhaustive import bits_of, consistent
+from obverse.attack.solvers import bits_of, consistent
 from obverse.attack.targets import Counting, Person
-from obverse.engines.exact_tables import ExactTable, read_table
-from obverse.review.attacking import asked_of
+from obverse.engines.files import ExactTable, read_table
+from obverse.review.interfaces import asked_of
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 Open = Callable[[str, dict[str, dict[str, list[Any]]]], obverse.Session]
@@ -61,7 +61,9 @@ def test_the_28_year_old_of_zip_13012_has_aids() -> None:
 
 
 def test_two_articles_give_away_the_student_who_left() -> None:
-    """Responsible data science: 202 of 3,005 in March, 201 of 3,004 in April. John, who left between, is one of the 202."""
+    """Responsible data science: 202 of 3,005 in March, 201 of 3,004 in April. John, who left between, is one of the
+    202.
+    """
     sets = np.ones((2, 3005), dtype=bool)
     sets[1, 1234] = False
     people, difference = differences(sets, np.array([202.0, 201.0]))
@@ -95,7 +97,8 @@ def test_all_but_one_exactly_and_through_ask(opened: Open, tmp_path: Path) -> No
     """Responsible data science: X counts all, Y all but Freddie. Exactly, X - Y is Freddie's secret, for each of sixty;
     through ask it is noise.
 
-    False-alarm rate: whatever X is, guesses at epsilon 0.1 are right with a mean chance below 0.53: 52 of 60 in 1 of 10^7 runs.
+    False-alarm rate: whatever X is, guesses at epsilon 0.1 are right with a mean chance below 0.53: 52 of 60 in 1 of
+    10^7 runs.
     """
     names = ["Freddie", *(f"person {i}" for i in range(59))]
     ill = [i % 2 for i in range(60)]
@@ -112,8 +115,11 @@ def test_all_but_one_exactly_and_through_ask(opened: Open, tmp_path: Path) -> No
 
 
 def test_all_subsets_within_e_leave_candidates_that_differ_in_at_most_4e() -> None:
-    """Responsible data science: with all 2^n answers within E, whatever agrees with them is wrong about at most 4E people."""
-    people, error = 10, 1.0
+    """Responsible data science: with all 2^n answers within E, whatever agrees with them is wrong about at most 4E
+    people.
+    """
+    people = 10
+    error = 1.0
     generator = np.random.default_rng(5)
     truth = generator.integers(0, 2, people).astype(bool)
     subsets = bits_of(np.arange(1 << people, dtype=np.uint32), people)
@@ -149,7 +155,9 @@ def test_noise_of_the_order_of_the_root_of_n_does_not() -> None:
 
 
 def weld(generator: np.random.Generator) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """A voter list of 54,000 in seven ZIP codes, the governor last but five, and a hospital's file of 12,000 of them."""
+    """A voter list of 54,000 in seven ZIP codes, the governor last but five, and a hospital's file of 12,000 of
+    them.
+    """
     voters = {name: values.copy() for name, values in people_list(generator, 54_000, zips=7).items()}
     born = voters["birth"] == "1945-07-31"
     voters["birth"][born] = "1945-07-30"
@@ -185,7 +193,8 @@ def test_121_classes_of_the_shared_pair_hold_one_diagnosis() -> None:
     363 people's diagnosis is certain."""
     if not (SHARED / "linkage_medical.csv").exists():
         pytest.skip("the shared linkage pair is not here")
-    medical, known = read_table(SHARED / "linkage_medical.csv"), read_table(SHARED / "linkage_demographic.csv")
+    medical = read_table(SHARED / "linkage_medical.csv")
+    known = read_table(SHARED / "linkage_demographic.csv")
     on = ("Gender", "Age", "Zip")
     found = Homogeneity().run(medical, on, "Diagnosis")
     assert (found.figures["classes"], found.figures["classes_of_one_secret"], found.rate.wins) == (10_000, 121, 363)
@@ -205,7 +214,9 @@ def test_a_few_ratings_single_out_a_record() -> None:
     """Responsible data science: Netflix at the paper's three settings, on generated ratings; its figures beside ours
     (shown by pytest -s)."""
     generator = np.random.default_rng(2008)
-    people, inside, outside = 2500, 150, 800
+    people = 2500
+    inside = 150
+    outside = 800
     made = film_ratings(generator, people + outside, 10_000, 100)
     ratings = made.released(people)
     found = {}
@@ -214,9 +225,13 @@ def test_a_few_ratings_single_out_a_record() -> None:
         strangers = [clues_about(generator, made, p, **setting) for p in range(people, people + outside)]
         found[name] = one = FuzzyLinkage().run(ratings, known, strangers)
         shown = one.figures
-        rightly, wrongly = shown["named_rightly"] / inside, (shown["named"] - shown["named_rightly"]) / inside
-        print(f"{name}: best guess right {one.rate.value:.0%}; named by the paper's rule {rightly:.0%} rightly, {wrongly:.1%} "
-              f"wrongly, {shown['outsiders_named'] / outside:.1%} of strangers; paper {paper} %")  # fmt: skip
+        rightly = shown["named_rightly"] / inside
+        wrongly = (shown["named"] - shown["named_rightly"]) / inside
+        print(
+            f"{name}: best guess right {one.rate.value:.0%}; named by the paper's rule {rightly:.0%} rightly, "
+            f"{wrongly:.1%} "
+            f"wrongly, {shown['outsiders_named'] / outside:.1%} of strangers; paper {paper} %"
+        )
         assert one.leaks, name
         assert rightly > 0.7, name
     assert found["8 known, 2 wrong, 14 days"].rate.value > 0.9

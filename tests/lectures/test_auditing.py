@@ -40,7 +40,9 @@ def test_sums_over_employees_older_than_35_and_than_36_determine_the_salary_betw
 
 
 def test_the_boolean_auditing_problem_is_decided_where_it_is_of_a_common_size() -> None:
-    """Responsible data science, query auditing: coNP-complete; still 60 sets of six among 200 secrets take no second."""
+    """Responsible data science, query auditing: coNP-complete; still 60 sets of six among 200 secrets take no
+    second.
+    """
     random = np.random.default_rng(1)
     bits = random.integers(0, 2, 200)
     sets = [random.choice(200, 6, replace=False) for _ in range(60)]
@@ -59,7 +61,9 @@ def test_a_refusal_may_itself_disclose() -> None:
 
 
 def test_after_a_refusal_that_tells_nothing_other_questions_are_answered(employees: Path) -> None:
-    """Responsible data science, query auditing: "no information access at all?" No: what determines nobody is granted."""
+    """Responsible data science, query auditing: "no information access at all?" No: what determines nobody is
+    granted.
+    """
     auditor = LinearAuditor()
     asked = questions_of(older(35, 36, 40, 33, 28), employees, "salary", "name")
     assert [auditor.grants(one.of) for one in asked.sums] == [True, False, False, False, True]

@@ -26,16 +26,20 @@ def test_each_candidate_is_chosen_in_proportion_to_e_to_half_epsilon_times_its_s
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(3)])
 def test_no_choice_is_more_than_e_to_the_epsilon_likelier_on_a_neighbour(epsilon: Fraction) -> None:
     """Statistical privacy tools, exponential mechanism: whoever votes otherwise moves two scores by one each."""
-    choice, bound = Exponential(1, epsilon), exp_plus(epsilon)[1]
+    choice = Exponential(1, epsilon)
+    bound = exp_plus(epsilon)[1]
     for others in ((29, 29, 5), (31, 27, 5), (29, 28, 6), (30, 27, 6), (30, 28, 4)):
         for n in range(3):
-            here, there = choice.probability(VOTES, n), choice.probability(others, n)
+            here = choice.probability(VOTES, n)
+            there = choice.probability(others, n)
             assert here[0] <= bound * there[1]
             assert there[0] <= bound * here[1]
 
 
 def test_the_commonest_value_is_chosen_and_not_counted(survey: obverse.Session) -> None:
-    """Statistical privacy tools, exponential mechanism: a categorical answer; one person moves each score by at most 1."""
+    """Statistical privacy tools, exponential mechanism: a categorical answer; one person moves each score by at most
+    1.
+    """
     sql = "SELECT MODE(gender) AS g FROM survey"
     (measure,) = survey.explain(sql).measures
     assert (measure["mechanism"], measure["linf"]) == ("exponential", 1)

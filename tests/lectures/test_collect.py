@@ -1,4 +1,6 @@
-"""Surveys where nobody is trusted: a class with two coins, Apple's emoji, RAPPOR's own figures, local against central."""
+"""Surveys where nobody is trusted: a class with two coins, Apple's emoji, RAPPOR's own figures, local against
+central.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,14 @@ import numpy as np
 import pytest
 
 from obverse.catalog.load import loads
-from obverse.collect.choose import chosen
-from obverse.collect.collecting import Collection
+from obverse.collect.collector import Collection
 from obverse.collect.estimate import estimate
-from obverse.collect.foresee import foresee, people_needed
+from obverse.collect.planning import chosen, foresee, people_needed
 from obverse.collect.protocols import CountMean, Direct, Rappor
 from obverse.collect.randomness.coins import Coins
 from obverse.collect.spec import Spec
 from obverse.collect.tally import Tally, tallied
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
 
 EMOJI = Path(__file__).parents[3] / "shared" / "data" / "emoji_sentiment_occurrences.csv"
 CLASS = """
@@ -55,15 +56,20 @@ def test_a_class_of_100_with_a_share_of_a_fifth_is_expected_to_say_yes_35_times(
 
 
 def test_the_class_survey_runs_from_coins_to_an_interval_that_holds_the_truth(tmp_path: Path) -> None:
-    """Responsible data science, the class survey: tokens, reports, collector; six deviations miss with a chance below 1e-8."""
+    """Responsible data science, the class survey: tokens, reports, collector; six deviations miss with a chance
+    below 1e-8.
+    """
     collection = Collection(tmp_path, survey())
-    spec, coins = collection.spec, Coins(os.urandom)
-    from obverse.collect.accept import Submitted
+    spec = collection.spec
+    coins = Coins(os.urandom)
+    from obverse.collect.collector import Submitted
 
     came = []
     for student, token in enumerate(collection.tokens(1000)):
         answer = "yes" if student % 5 == 0 else "no"
-        came.append(Submitted(spec.frame.framed(0, spec.protocol.report(spec.code(answer), coins, spec.seed(token))), token))
+        came.append(
+            Submitted(spec.frame.framed(0, spec.protocol.report(spec.code(answer), coins, spec.seed(token))), token)
+        )
     collection.add(came)
     yes = estimate(spec, collection.tally()).rows[1]
     assert abs(yes.value - 0.2) < 6 * yes.deviation
@@ -71,7 +77,8 @@ def test_the_class_survey_runs_from_coins_to_an_interval_that_holds_the_truth(tm
 
 def test_who_said_yes_may_well_have_meant_no() -> None:
     """Statistical privacy tools, deniability: of those who say yes 3 in 7 mean it, where a fifth of all does."""
-    coins, share = Direct.two_coins(), Fraction(1, 5)
+    coins = Direct.two_coins()
+    share = Fraction(1, 5)
     said = share * coins.own + (1 - share) * coins.other
     assert share * coins.own / said == Fraction(3, 7)
 
@@ -116,7 +123,9 @@ def test_apples_emoji_are_found_by_the_count_mean_sketch() -> None:
 
 
 def test_a_daily_budget_of_16_that_renews_itself_is_480_in_a_month() -> None:
-    """Responsible data science: 16 a day, renewed daily, as found in macOS; a lifetime cap stops it, and cards print both."""
+    """Responsible data science: 16 a day, renewed daily, as found in macOS; a lifetime cap stops it, and cards print
+    both.
+    """
     from obverse.collect.card import card_json
 
     text = CLASS.replace('protocol = "two_coins"\nepsilon = 1.0987', 'protocol = "direct"\nepsilon = 2')

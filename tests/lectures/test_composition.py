@@ -50,7 +50,9 @@ def test_the_same_parts_asked_one_by_one_add_up(staff: obverse.Session) -> None:
 
 
 def test_a_function_of_an_answer_costs_nothing(survey: obverse.Session) -> None:
-    """Privacy engineering, exercise 5.1 (post-processing): arithmetic, rounding, comparison and choice over one count."""
+    """Privacy engineering, exercise 5.1 (post-processing): arithmetic, rounding, comparison and choice over one
+    count.
+    """
     sql = (
         "SELECT COUNT(*) AS n, 2 * COUNT(*) AS twice, ROUND(COUNT(*), -1) AS rounded, COUNT(*) > 10 AS many, "
         "CASE WHEN COUNT(*) > 10 THEN 'fire everybody' ELSE 'coffee machine' END AS decision FROM survey"
@@ -64,7 +66,9 @@ def test_a_function_of_an_answer_costs_nothing(survey: obverse.Session) -> None:
 
 
 def test_an_answer_that_was_given_is_given_again_for_nothing(survey: obverse.Session) -> None:
-    """Privacy engineering, exercise 5.1: looking at an answer again is a function of it: 0, and byte for byte the same."""
+    """Privacy engineering, exercise 5.1: looking at an answer again is a function of it: 0, and byte for byte the
+    same.
+    """
     first = survey.ask("SELECT COUNT(*) FROM survey")
     again = survey.ask("SELECT COUNT(*) FROM survey")
     assert spent(survey) == TENTH
@@ -82,7 +86,9 @@ def test_a_budget_is_spent_to_the_last_bit_and_no_further(survey: obverse.Sessio
 
 
 def test_users_who_talk_to_each_other_share_one_budget(tmp_path: Path) -> None:
-    """Statistical privacy tools, trade-offs: a limit per user is no limit if users talk, so one cap binds all of them."""
+    """Statistical privacy tools, trade-offs: a limit per user is no limit if users talk, so one cap binds all of
+    them.
+    """
     toml = """
 [project]
 name = "shared"

@@ -1,4 +1,6 @@
-"""Social networks: do people befriend those who share their attributes, how fast do rumours spread, and what stays hidden."""
+"""Social networks: do people befriend those who share their attributes, how fast do rumours spread, and what stays
+hidden.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,19 @@ def school(folder: Path, unit: str, pairs: list[tuple[int, int]]) -> Path:
 
 
 def published(where: Path, out: Path, epsilon: str, stats: str, *more: str) -> dict[str, Any]:
-    args = ["publish", "graph", "friendships", "-p", str(where), "--stats", stats, "--epsilon", epsilon, "--out", str(out)]
+    args = [
+        "publish",
+        "graph",
+        "friendships",
+        "-p",
+        str(where),
+        "--stats",
+        stats,
+        "--epsilon",
+        epsilon,
+        "--out",
+        str(out),
+    ]
     made = CliRunner().invoke(cli, [*args, *more, "--json"])
     assert made.exit_code == 0, made.output
     told = json.loads(made.stdout)
@@ -60,14 +74,16 @@ def published(where: Path, out: Path, epsilon: str, stats: str, *more: str) -> d
 @pytest.mark.usefixtures("seeded")
 @pytest.mark.parametrize("unit", ["edge", "node"])
 def test_do_people_befriend_those_who_share_their_attributes(tmp_path: Path, unit: str) -> None:
-    """Responsible data science, social networks: yes, far more often than by chance, at epsilon 1 for an edge and for a person.
+    """Responsible data science, social networks: yes, far more often than by chance, at epsilon 1 for an edge and for a
+    person.
 
     The interval holds the truth, with three times its room: false alarm below 2e-4, and the noise comes from a seed.
     """
     pairs = friendships()
     found = published(school(tmp_path / "p", unit, pairs), tmp_path / "r", "1", "mixing:music")
     same = sum(a % 3 == b % 3 for a, b in pairs) / len(pairs)
-    within, chance = found["share of connections within the same music"], found["the same share by chance, music"]
+    within = found["share of connections within the same music"]
+    chance = found["the same share by chance, music"]
     assert within["low"] > chance["high"] + 0.1
     room = within["high"] - within["low"]
     assert within["low"] - room <= same <= within["high"] + room
@@ -79,20 +95,25 @@ def test_how_rapidly_do_rumours_spread(tmp_path: Path) -> None:
     """Responsible data science, social networks: on a released model about as fast as on the network itself.
 
     The model is said to fit: triangles get three quarters of epsilon 10, noise beyond their room has a chance of 1e-6.
-    How far rumours on a model stray from those on the network has no law to bound it by, so the noise comes from a seed.
+    How far rumours on a model stray from those on the network has no law to bound it by, so the noise comes from a
+    seed.
     """
     pairs = friendships()
     where = school(tmp_path / "p", "edge", pairs)
     found = published(where, tmp_path / "r", "10", "spread:music", "--share", "triangles=6")
     assert found["spread"]["music"] == "fits"
     steps = found["steps until a rumour reaches half, by music"]
-    random, ends = np.random.default_rng(1), np.array(pairs)
+    random = np.random.default_rng(1)
+    ends = np.array(pairs)
     truth = []
     for _ in range(20):
-        heard, step = np.zeros(PUPILS, dtype=bool), 0
+        heard = np.zeros(PUPILS, dtype=bool)
+        step = 0
         heard[random.integers(PUPILS)] = True
         while heard.mean() < 0.5:
-            friends = np.bincount(ends[:, 0], heard[ends[:, 1]], PUPILS) + np.bincount(ends[:, 1], heard[ends[:, 0]], PUPILS)
+            friends = np.bincount(ends[:, 0], heard[ends[:, 1]], PUPILS) + np.bincount(
+                ends[:, 1], heard[ends[:, 0]], PUPILS
+            )
             heard |= random.random(PUPILS) < 1 - 0.9**friends
             step += 1
         truth.append(step)
@@ -100,11 +121,12 @@ def test_how_rapidly_do_rumours_spread(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("unit", "hidden"),
-    [("edge", "that two people are connected"), ("node", "that a person is present at all")],
+    ("unit", "hidden"), [("edge", "that two people are connected"), ("node", "that a person is present at all")]
 )
 def test_the_statement_says_which_sensitive_fact_is_hidden(tmp_path: Path, unit: str, hidden: str) -> None:
-    """Responsible data science, social networks: "Alice and Bob are connected", or "Alice is present in this network"."""
+    """Responsible data science, social networks: "Alice and Bob are connected", or "Alice is present in this
+    network".
+    """
     out = tmp_path / "r"
     published(school(tmp_path / "p", unit, friendships()), out, "1", "edges,people")
     assert f"{hidden} is hidden" in (out / "statement.md").read_text().lower()

@@ -9,8 +9,8 @@ import pytest
 
 import obverse
 from obverse.accounting.belief import belief, posterior
-from obverse.catalog.model import Budget
 from obverse.core.errors import Refused
+from obverse.core.ledger import Budget
 from obverse.core.units import Neighbours
 from obverse.mechanisms.enclosures import log_up
 
@@ -48,7 +48,9 @@ def test_related_people_count_together() -> None:
 
 @pytest.mark.parametrize("epsilon", [0, Fraction(1, 2**50), -1])
 def test_an_epsilon_at_which_nothing_can_be_learned_is_refused(survey: obverse.Session, epsilon: Fraction) -> None:
-    """Lecture 4, responsible data science, statistical privacy tools: think of 1/10, not of 1/2^50; consider epsilon 0."""
+    """Lecture 4, responsible data science, statistical privacy tools: think of 1/10, not of 1/2^50; consider epsilon
+    0.
+    """
     with pytest.raises(Refused) as refused:
         survey.explain("SELECT COUNT(*) FROM survey", epsilon=epsilon)
     assert refused.value.code == "bad_parameter"

@@ -17,7 +17,7 @@ from obverse.mechanisms import DiscreteLaplace
 from obverse.mechanisms.enclosures import Enclosure, exp_plus
 from obverse.plan.query import Question
 from obverse.session.planning import Wish, plan, read
-from obverse.testing.claims import SLACK, claim_holds
+from obverse.testing.statistics import SLACK, claim_holds
 
 TINY = Fraction(1, 10**40)
 EPSILONS = [Fraction(1, 10), Fraction(1, 2), Fraction(1), Fraction(2)]
@@ -89,7 +89,9 @@ def test_the_mean_distance_from_0_is_b_in_the_limit() -> None:
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("sensitivity", [1, 7])
 def test_no_output_is_more_than_e_to_the_epsilon_likelier_on_a_neighbour(sensitivity: int, epsilon: Fraction) -> None:
-    """Differential privacy 2024, theorem of the Laplace mechanism: the ratio is at most e^epsilon, and it is reached."""
+    """Differential privacy 2024, theorem of the Laplace mechanism: the ratio is at most e^epsilon, and it is
+    reached.
+    """
     noise = DiscreteLaplace.for_epsilon(sensitivity, epsilon)
     most = exp_plus(epsilon)[1] * SLACK
     ratios = [noise.mass(x)[1] / noise.mass(x - sensitivity)[0] for x in range(-60, 61)]
@@ -109,13 +111,16 @@ def added(bounds: list[Enclosure]) -> Enclosure:
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_no_event_is_more_than_e_to_the_epsilon_likelier_on_a_neighbour(epsilon: Fraction) -> None:
-    """Privacy engineering, general definition: not outputs alone but every set of them; here all intervals of a support."""
+    """Privacy engineering, general definition: not outputs alone but every set of them; here all intervals of a
+    support.
+    """
     noise = DiscreteLaplace.for_epsilon(1, epsilon)
     most = exp_plus(epsilon)[1] * SLACK
     left, right = laws(noise, 1, range(-8, 9))
     for first in range(17):
         for last in range(first + 1, 18):
-            here, there = added(left[first:last]), added(right[first:last])
+            here = added(left[first:last])
+            there = added(right[first:last])
             assert here[0] <= most * there[1]
             assert there[0] <= most * here[1]
 
@@ -135,7 +140,10 @@ def test_a_vector_of_queries_keeps_epsilon_with_noise_for_its_joint_sensitivity(
     would cost twice."""
     epsilon = Fraction(1)
     outputs = [(x, y) for x in range(-12, 13) for y in range(-12, 13)]
-    for noise, holds in ((DiscreteLaplace.for_epsilon(2, epsilon), True), (DiscreteLaplace.for_epsilon(1, epsilon), False)):
+    for noise, holds in (
+        (DiscreteLaplace.for_epsilon(2, epsilon), True),
+        (DiscreteLaplace.for_epsilon(1, epsilon), False),
+    ):
         left = [times(noise.mass(x), noise.mass(y)) for x, y in outputs]
         right = [times(noise.mass(x - 1), noise.mass(y - 1)) for x, y in outputs]
         assert claim_holds(PureLoss(epsilon), left, right) is holds

@@ -17,12 +17,13 @@ from obverse.core.types import Type
 from obverse.core.units import Neighbours
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.plan.strategy.pricing import noise_of
-from obverse.publish.base import Entries, Measured, Terms
 from obverse.publish.folder.metadata import cells_of
 from obverse.publish.folder.write import publish
 from obverse.publish.hierarchy.request import spine_of
+from obverse.publish.method import Entries, Measured, Terms
 from obverse.publish.registry import Hierarchy
-from obverse.publish.tables.publish_tables import Wanted, table_release
+from obverse.publish.tables.release import table_release
+from obverse.publish.tables.request import Wanted
 from obverse.publish.workload import Attribute, Workload
 
 TRACTS = Path(__file__).parents[3] / "shared" / "data" / "nc_tracts_2020_rc_eth.csv"
@@ -56,7 +57,9 @@ def test_a_histogram_costs_one_epsilon_not_one_per_bin(tmp_path: Path) -> None:
 
 
 def test_rounding_and_any_post_processing_cost_nothing(tmp_path: Path) -> None:
-    """Privacy engineering (post-processing): estimates, whole numbers and another folder are one debit, being made of noise."""
+    """Privacy engineering (post-processing): estimates, whole numbers and another folder are one debit, being made
+    of noise.
+    """
     from obverse.testing import synthetic
 
     with obverse.open(synthetic({"people": PEOPLE}, TOML, tmp_path / "p")) as session:
@@ -72,13 +75,17 @@ def north_carolina() -> tuple[Hierarchy, Any]:
     """State, counties, tracts by race; and the counts of each tract."""
     with TRACTS.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    spine, nodes, paths = spine_of(("state", "county", "tract"), [(r["state"], r["county"], r["geocode"]) for r in rows])
+    spine, nodes, paths = spine_of(
+        ("state", "county", "tract"), [(r["state"], r["county"], r["geocode"]) for r in rows]
+    )
     number = {path[-1]: n for n, path in enumerate(paths)}
     leaves = Attribute("tract", tuple(r["geocode"] for r in rows), Type.TEXT)
     workload = Workload((leaves, Attribute("race", RACES)), ((0, 1),))
     leaf = np.array([number[r["geocode"]] for r in rows])
     third = Fraction(1, 3)
-    return Hierarchy(workload, spine, nodes, leaf, (third, third, third)), np.array([[int(r[c]) for c in RACES] for r in rows])
+    return Hierarchy(workload, spine, nodes, leaf, (third, third, third)), np.array(
+        [[int(r[c]) for c in RACES] for r in rows]
+    )
 
 
 def measured(method: Hierarchy, counts: Any, rho: Fraction, rng: Rng) -> Measured:
@@ -91,12 +98,14 @@ def measured(method: Hierarchy, counts: Any, rho: Fraction, rng: Rng) -> Measure
 
 @pytest.mark.skipif(not TRACTS.exists(), reason="the census file is not at hand")
 def test_north_carolinas_counties_and_tracts_at_several_budgets() -> None:
-    """Statistical privacy tools (Census 2020). Published counts stand for rows. A cell's mean error falls by the root of rho;
-    whole numbers add up at every level. One comparison for each level and pair of budgets: the error is a mean
-    over at least 700 cells (7 of the state are left out), so a ratio beyond a factor of 1.3 of the root is below 1e-6."""
+    """Statistical privacy tools (Census 2020). Published counts stand for rows. A cell's mean error falls by the root
+    of rho; whole numbers add up at every level. One comparison for each level and pair of budgets: the error is a mean
+    over at least 700 cells (7 of the state are left out), so a ratio beyond a factor of 1.3 of the root is below
+    1e-6."""
     method, counts = north_carolina()
     assert method.spine.sizes == (1, 100, 2672)
-    terms, rng = Terms("zcdp", Neighbours.ADD_REMOVE), Rng()
+    terms = Terms("zcdp", Neighbours.ADD_REMOVE)
+    rng = Rng()
     truth = np.zeros((2672, len(RACES)), dtype=np.int64)
     truth[method.leaf] = counts
     levels = [np.add.reduceat(np.add.reduceat(truth, method.spine.starts(2)), method.spine.starts(1)),
@@ -115,7 +124,8 @@ def test_north_carolinas_counties_and_tracts_at_several_budgets() -> None:
 
 
 def test_what_is_learned_about_smokers_is_learned_whether_or_not_one_takes_part(tmp_path: Path) -> None:
-    """Responsible data science: with Alice and without her, the share of smokers is the same within noise: what is learned of
+    """Responsible data science: with Alice and without her, the share of smokers is the same within noise: what is
+    learned of
     them is not learned from her. Ten standard deviations: below 1e-6 for Laplace noise of this size."""
     from obverse.testing import synthetic
 

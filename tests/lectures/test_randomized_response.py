@@ -14,7 +14,9 @@ from obverse.mechanisms.enclosures import log_up
 
 
 def test_two_fair_coins_give_ln_3() -> None:
-    """Lecture 4, responsible data science, statistical privacy tools: truth on the first coin, else the second: ln 3."""
+    """Lecture 4, responsible data science, statistical privacy tools: truth on the first coin, else the second: ln
+    3.
+    """
     coins = RandomizedResponse.two_coins()
     assert coins.probability([1], 1) == (Fraction(3, 4), Fraction(3, 4))
     assert coins.probability([0], 1) == (Fraction(1, 4), Fraction(1, 4))
@@ -62,7 +64,8 @@ def test_no_set_of_answers_of_a_class_is_more_than_3_times_likelier_on_a_neighbo
         outputs = itertools.product((0, 1), repeat=3)
         return [math.prod(coins.probability([t], o)[0] for t, o in zip(truth, said)) for said in outputs]
 
-    here, there = law((1, 0, 1)), law((1, 1, 1))
+    here = law((1, 0, 1))
+    there = law((1, 1, 1))
     for event in itertools.product((0, 1), repeat=8):
         p, q = (sum(x for x, inside in zip(one, event) if inside) for one in (here, there))
         assert p <= 3 * q

@@ -30,7 +30,9 @@ def test_the_number_of_people_over_six_feet_moves_by_1(heights: obverse.Session)
 
 
 def test_the_median_height_moves_by_the_whole_range_or_half_of_it(heights: obverse.Session) -> None:
-    """Differential privacy 2024, exercise 3.2: 48 for the value in the middle, 24 for the mean of the two middle ones."""
+    """Differential privacy 2024, exercise 3.2: 48 for the value in the middle, 24 for the mean of the two middle
+    ones.
+    """
     assert l1(heights, "SELECT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY height) FROM heights") == 48
     assert l1(heights, "SELECT MEDIAN(height) FROM heights") == 24
 
@@ -41,13 +43,17 @@ def test_the_mean_height_moves_by_the_range_over_the_number_of_people(heights: o
 
 
 def test_the_largest_height_moves_by_the_whole_range(heights: obverse.Session) -> None:
-    """Differential privacy 2024, second example: 48; told by explain: such noise would drown it, a tree of counts answers."""
+    """Differential privacy 2024, second example: 48; told by explain: such noise would drown it, a tree of counts
+    answers.
+    """
     assert l1(heights, "SELECT MAX(height) FROM heights") == 48
     assert heights.explain("SELECT MAX(height) FROM heights").measures[0]["linf"] == 1
 
 
 def test_a_minimum_without_bounds_is_refused_as_unbounded(staff: obverse.Session) -> None:
-    """Privacy engineering, exercise 2.1: the least of positive integers has no bounded sensitivity; with both ends it has."""
+    """Privacy engineering, exercise 2.1: the least of positive integers has no bounded sensitivity; with both ends
+    it has.
+    """
     for sql in ("SELECT MIN(points) FROM staff", "SELECT MIN(GREATEST(points, 1)) FROM staff"):
         with pytest.raises(Refused) as refused:
             staff.explain(sql)
@@ -74,7 +80,9 @@ def test_the_number_of_readers_moves_by_1(survey: obverse.Session) -> None:
 def test_males_and_females_as_one_question_move_by_1_together(survey: obverse.Session) -> None:
     """Privacy engineering, exercise 3.1 (ii): a person is in one of the two, so 1, however the question is written."""
     assert l1(survey, "SELECT gender, COUNT(*) FROM survey GROUP BY gender") == 1
-    side_by_side = "SELECT COUNT(*) FILTER (WHERE gender = 'Male'), COUNT(*) FILTER (WHERE gender = 'Female') FROM survey"
+    side_by_side = (
+        "SELECT COUNT(*) FILTER (WHERE gender = 'Male'), COUNT(*) FILTER (WHERE gender = 'Female') FROM survey"
+    )
     assert survey.explain(side_by_side).joint_l1 == 1
 
 
@@ -114,7 +122,9 @@ def test_the_average_of_books_is_released_as_a_sum_and_a_count(survey: obverse.S
 
 
 def test_a_histogram_moves_by_1_or_2_and_costs_one_epsilon(survey: obverse.Session, heights: obverse.Session) -> None:
-    """Lecture 4 and privacy engineering 3.2: disjoint bins; one count when a person is added, two when one is replaced."""
+    """Lecture 4 and privacy engineering 3.2: disjoint bins; one count when a person is added, two when one is
+    replaced.
+    """
     bins = "SELECT owned_hp_books, COUNT(*) FROM survey GROUP BY owned_hp_books"
     assert l1(survey, bins) == 1
     assert survey.explain(bins).price.epsilon == survey.explain("SELECT COUNT(*) FROM survey").price.epsilon == "0.1"

@@ -1,9 +1,10 @@
 """An answer without noise beside DuckDB's own: which rows belong together, and how far two values may lie apart.
 
-Keys, counts, choices and sums of whole numbers are equal. A sum of doubles is within 1e-9 of it, relatively, and half a step of
-its grid for each row where values do not lie on the grid. AVG is within half a step of that grid. VAR, COVAR and the square of
-STDDEV are within one step of the grid of squares, and the values' reach times four steps where they do not lie on the grid.
-CORR, REGR and arithmetic are within a millionth. MEDIAN, quantiles, MIN and MAX are within one step of the tree's grid.
+Keys, counts, choices and sums of whole numbers are equal. A sum of doubles is within 1e-9 of it, relatively, and half a
+step of its grid for each row where values do not lie on the grid. AVG is within half a step of that grid. VAR, COVAR
+and the square of STDDEV are within one step of the grid of squares, and the values' reach times four steps where they
+do not lie on the grid. CORR, REGR and arithmetic are within a millionth. MEDIAN, quantiles, MIN and MAX are within one
+step of the tree's grid.
 """
 
 from __future__ import annotations
@@ -15,17 +16,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from obverse.core.types import Type
-from obverse.plan.expressions import Expr, Ref, refs
+from obverse.plan.expressions import AggregateRef, Expr, aggregates_in
 from obverse.plan.measures import bounded, product_term, square_term, sum_term, tree_term
-from obverse.plan.nodes import Fold, Reduce, Relation
 from obverse.plan.query import AggregateCall, Question
+from obverse.plan.relation import Fold, Reduce, Relation
 from obverse.plan.stability.reduce import fold_range
 
 Row = tuple[Any, ...]
 COUNTS = ("count", "count_distinct", "count_units", "regr_count")
 TREES = ("min", "max", "median", "quantile_cont", "percentile_disc")
 EPOCH = dt.datetime(1970, 1, 1)
-RELATIVE, ROUGH = 1e-9, 1e-6
+RELATIVE = 1e-9
+ROUGH = 1e-6
 
 
 def number(value: Any) -> Any:
@@ -38,7 +40,8 @@ def number(value: Any) -> Any:
 
 
 def near(ours: Any, theirs: Any, allowed: float) -> bool:
-    ours, theirs = number(ours), number(theirs)
+    ours = number(ours)
+    theirs = number(theirs)
     if ours == theirs or not isinstance(ours, (int, float)) or not isinstance(theirs, (int, float)):
         return bool(ours == theirs)
     return abs(ours - theirs) <= allowed
@@ -46,7 +49,9 @@ def near(ours: Any, theirs: Any, allowed: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far outputs of a question may lie from DuckDB's; `rows` is the cap on a unit's, `all_rows` how many there are."""
+    """How far outputs of a question may lie from DuckDB's; `rows` is the cap on a unit's, `all_rows` how many there
+    are.
+    """
 
     question: Question
     rows: int
@@ -56,16 +61,19 @@ class Tolerance:
         return len(ours) == len(theirs) and all(self.agrees(n, a, b) for n, (a, b) in enumerate(zip(ours, theirs)))
 
     def agrees(self, place: int, ours: Any, theirs: Any) -> bool:
-        """NULL of an aggregate is an aggregate of nothing: COUNT and SUM of nothing are told as 0, others by any value."""
+        """NULL of an aggregate is an aggregate of nothing: COUNT and SUM of nothing are told as 0, others by any
+        value.
+        """
         expr = self.question.outputs[place].expr
-        calls = [self.question.aggregates[int(ref.name[3:])] for ref in refs(expr) if ref.name.startswith("agg")]
+        calls = [self.question.aggregates[index] for index in sorted(aggregates_in(expr))]
         if not calls:
             return near(ours, theirs, 0)
         if theirs is None:
-            return not isinstance(expr, Ref) or calls[0].function != "sum" or ours == 0
-        if isinstance(expr, Ref):
+            return not isinstance(expr, AggregateRef) or calls[0].function != "sum" or ours == 0
+        if isinstance(expr, AggregateRef):
             if calls[0].function.startswith("stddev"):
-                ours, theirs = ours**2, theirs**2
+                ours = ours**2
+                theirs = theirs**2
             return near(ours, theirs, self.of_call(calls[0], theirs))
         steps = sum(self.step(call) for call in calls if call.function in TREES)
         return near(ours, theirs, steps + (ROUGH * abs(theirs) if isinstance(theirs, (int, float)) else 0))
@@ -109,7 +117,9 @@ class Tolerance:
         return sum(
             float(fold_range(fold)[0].unit) / 2 * min(fold.rows, 100)
             for fold in folds(self.question.relation)
-            if fold.kind in ("sum", "avg") and fold.expr is not None and fold_range(fold)[0].unit != fold.expr.facts.step
+            if fold.kind in ("sum", "avg")
+            and fold.expr is not None
+            and fold_range(fold)[0].unit != fold.expr.facts.step
         )
 
 

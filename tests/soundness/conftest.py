@@ -14,9 +14,9 @@ import pytest
 from obverse.catalog.complete import complete
 from obverse.catalog.load import loads
 from obverse.catalog.model import Catalog
-from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.emit.emit import emit
 from obverse.plan.query import Question
+from obverse.plan.sensitivity import MeasuredPlan
 from obverse.session.planning import annotated, read
 from obverse.testing.conformance.aggregate import Claimed, furthest
 from obverse.testing.neighbours import Family, Tables, family
@@ -107,7 +107,8 @@ class World:
     schemas: dict[str, dict[str, str]] = field(init=False)
 
     def __post_init__(self) -> None:
-        key, own = "VARCHAR" if self.text else "BIGINT", KEYS[self.name]
+        key = "VARCHAR" if self.text else "BIGINT"
+        own = KEYS[self.name]
         physical = dict.fromkeys(self.physical, "VARCHAR") if self.text else self.physical
         self.schemas = {"t": ({own: key} if own else {}) | physical}
         size = "size = 40" if self.neighbours == "replace" and self.name != "path" else ""
@@ -132,21 +133,23 @@ class World:
     def fill(self, tables: Tables) -> None:
         self.stand.fill(tables)
 
-    def emit(self, plan: AnnotatedPlan, key: str = HASH_KEY) -> str:
-        return emit(plan.limited.root, self.catalog, self.engine.dialect, key)
+    def emit(self, plan: MeasuredPlan, key: str = HASH_KEY) -> str:
+        return emit(plan.root, self.catalog, self.engine.dialect, key)
 
     @property
     def label(self) -> str:
         return f"{self.name}-{self.neighbours}{'-text' if self.text else ''}-{self.kind}"
 
-    def plan(self, text: str) -> tuple[AnnotatedPlan, str]:
+    def plan(self, text: str) -> tuple[MeasuredPlan, str]:
         question = read(text, self.catalog, NOW)
         assert isinstance(question, Question)
         plan = annotated(question, self.catalog)
         return plan, self.emit(plan)
 
-    def searches(self, text: str) -> list[tuple[AnnotatedPlan, str]]:
-        """Of the questions that find the bounds that this one leaves out, and of it with some of those that may be found."""
+    def searches(self, text: str) -> list[tuple[MeasuredPlan, str]]:
+        """Of the questions that find the bounds that this one leaves out, and of it with some of those that may be
+        found.
+        """
         question = read(text, self.catalog, NOW)
         assert isinstance(question, Question)
         plans = [annotated(first, self.catalog) for _, first in question.searches]
@@ -161,11 +164,11 @@ class World:
             plans.append(annotated(again, self.catalog))
         return [(plan, self.emit(plan)) for plan in plans]
 
-    def vectors(self, plan: AnnotatedPlan, sql: str) -> Exact:
+    def vectors(self, plan: MeasuredPlan, sql: str) -> Exact:
         """The exact measures, of the database that the engine holds now."""
         return exact(plan, self.engine.run(sql, timeout_s=60).reveal())
 
-    def answers(self, plans: Sequence[tuple[AnnotatedPlan, str]], databases: Sequence[Tables]) -> list[list[Exact]]:
+    def answers(self, plans: Sequence[tuple[MeasuredPlan, str]], databases: Sequence[Tables]) -> list[list[Exact]]:
         """Of each plan the measures on each database; where an engine takes many at once, in one job."""
         if isinstance(self.stand, SparkStand):
             seen = self.stand.answers([sql for _, sql in plans], databases)
@@ -185,7 +188,7 @@ class World:
         return self.reach_of([self.plan(text) for text in texts], families)
 
     def reach_of(
-        self, plans: Sequence[tuple[AnnotatedPlan, str]], families: Sequence[Family]
+        self, plans: Sequence[tuple[MeasuredPlan, str]], families: Sequence[Family]
     ) -> tuple[list[tuple[Claimed, ...]], int]:
         """The same of plans and the SQL that is run for them."""
         found: list[list[tuple[Claimed, ...]]] = [[] for _ in plans]

@@ -1,4 +1,5 @@
-"""Questions as analysts send them, by theme: the sample hospital, a chain of wards with NULLs in most columns, and rows that
+"""Questions as analysts send them, by theme: the sample hospital, a chain of wards with NULLs in most columns, and rows
+that
 are units of their own. Each is asked of Obverse without noise and of plain DuckDB over the same files."""
 
 from __future__ import annotations
@@ -22,12 +23,16 @@ class Asked:
 def listed(themes: Mapping[str, str]) -> tuple[Asked, ...]:
     """The questions of each theme, which stand apart by empty lines."""
     return tuple(
-        Asked(theme, " ".join(sql.split())) for theme, text in themes.items() for sql in text.split("\n\n") if sql.strip()
+        Asked(theme, " ".join(sql.split()))
+        for theme, text in themes.items()
+        for sql in text.split("\n\n")
+        if sql.strip()
     )
 
 
-HOSPITAL = listed({
-    "counts": """
+HOSPITAL = listed(
+    {
+        "counts": """
 SELECT COUNT(*) FROM people
 
 SELECT COUNT(*) AS all_of_them, COUNT(salary) AS earners, COUNT(age) AS aged, COUNT(zip) AS zips FROM people
@@ -46,7 +51,7 @@ SELECT sex, COUNT(DISTINCT zip) AS zips, COUNT(DISTINCT age) AS ages FROM people
 
 SELECT COUNT(DISTINCT DATE_TRUNC('day', at)) AS days FROM visits
 """,
-    "sums": """
+        "sums": """
 SELECT SUM(cost) FROM visits
 
 SELECT SUM(age) AS years, SUM(salary) AS payroll FROM people
@@ -67,7 +72,7 @@ SELECT SUM(COALESCE(salary, 0)) / COUNT(*) AS per_head FROM people
 
 SELECT SUM(ROUND(cost)) AS rounded, SUM(FLOOR(cost)) AS floored, SUM(CEIL(cost)) AS ceiled FROM visits
 """,
-    "averages and spread": """
+        "averages and spread": """
 SELECT AVG(age) FROM people
 
 SELECT sex, AVG(age) AS mean_age, AVG(salary) AS mean_salary FROM people GROUP BY sex
@@ -86,18 +91,19 @@ SELECT AVG(DATE_DIFF('day', joined, DATE '2025-01-01')) AS days FROM people
 
 SELECT EXP(AVG(LN(GREATEST(salary, 1)))) AS geometric FROM people WHERE salary > 1000
 """,
-    "pairs": """
+        "pairs": """
 SELECT CORR(salary, age) FROM people
 
 SELECT COVAR_POP(salary, age), COVAR_SAMP(salary, age) FROM people
 
-SELECT REGR_SLOPE(salary, age) AS slope, REGR_INTERCEPT(salary, age) AS intercept, REGR_R2(salary, age) AS r2 FROM people
+SELECT REGR_SLOPE(salary, age) AS slope, REGR_INTERCEPT(salary, age) AS intercept, REGR_R2(salary, age) AS r2 FROM \
+people
 
 SELECT sex, REGR_COUNT(salary, age) AS pairs, CORR(age, salary) AS c FROM people GROUP BY sex
 
 SELECT CORR(v.cost, p.age) FROM visits v JOIN people p ON p.person_id = v.person_id
 """,
-    "places": """
+        "places": """
 SELECT MEDIAN(age) FROM people
 
 SELECT MIN(age), MAX(age) FROM people
@@ -126,7 +132,7 @@ SELECT clinic, MIN(cost) AS least, MAX(cost) AS most FROM visits WHERE at >= DAT
 
 SELECT sex, hiv, MAX(age) AS oldest, COUNT(*) AS n FROM people GROUP BY sex, hiv
 """,
-    "choices": """
+        "choices": """
 SELECT MODE(sex) FROM people
 
 SELECT MODE(clinic) FROM visits WHERE cost > 500
@@ -137,7 +143,7 @@ SELECT MODE(EXTRACT(YEAR FROM at)) AS busiest FROM visits
 
 SELECT MODE() WITHIN GROUP (ORDER BY clinic) AS busiest FROM visits
 """,
-    "filter": """
+        "filter": """
 SELECT COUNT(*) FILTER (WHERE sex = 'F') AS women, COUNT(*) FILTER (WHERE sex = 'M') AS men, COUNT(*) AS n FROM people
 
 SELECT clinic, SUM(cost) FILTER (WHERE at >= DATE '2023-01-01') AS lately, SUM(cost) AS ever FROM visits GROUP BY clinic
@@ -150,7 +156,7 @@ SELECT COUNT(DISTINCT person_id) FILTER (WHERE cost > 1000) AS dear, COUNT(DISTI
 
 SELECT CORR(salary, age) FILTER (WHERE sex = 'F') AS women FROM people
 """,
-    "where": """
+        "where": """
 SELECT COUNT(*) FROM people WHERE age BETWEEN 30 AND 39 AND sex IN ('F', 'X')
 
 SELECT COUNT(*) FROM people WHERE NOT (age < 18 OR age > 65)
@@ -177,7 +183,7 @@ SELECT COUNT(*) FROM people WHERE CASE WHEN sex = 'F' THEN age > 60 ELSE age > 6
 
 SELECT COUNT(*) FROM people WHERE 1 = 0
 """,
-    "text": """
+        "text": """
 SELECT LENGTH(name) AS length, COUNT(*) AS n FROM people GROUP BY length
 
 SELECT LEFT(zip, 2) AS region, COUNT(*) AS n FROM people GROUP BY region
@@ -196,7 +202,7 @@ SELECT sex || '/' || CASE WHEN hiv THEN 'yes' ELSE 'no' END AS label, COUNT(*) A
 
 SELECT CONCAT(LEFT(clinic, 3), '-', EXTRACT(YEAR FROM at)) AS label, COUNT(*) AS n FROM visits GROUP BY 1
 """,
-    "dates": """
+        "dates": """
 SELECT EXTRACT(YEAR FROM at) AS year, COUNT(*) AS visits FROM visits GROUP BY year ORDER BY year
 
 SELECT DATE_TRUNC('month', at) AS month, COUNT(*) AS visits, SUM(cost) AS cost FROM visits GROUP BY month
@@ -225,7 +231,7 @@ SELECT LAST_DAY(joined) AS month_end, COUNT(*) AS n FROM people WHERE joined >= 
 
 SELECT CAST(at AS DATE) AS day, COUNT(*) AS n FROM visits WHERE at >= '2024-01-01' AND at < '2024-02-01' GROUP BY day
 """,
-    "case and buckets": """
+        "case and buckets": """
 SELECT CASE WHEN age < 18 THEN 'child' WHEN age < 65 THEN 'adult' ELSE 'senior' END AS life, COUNT(*) AS n FROM people
 GROUP BY 1
 
@@ -241,7 +247,7 @@ SELECT age >= 65 AS retired, hiv, COUNT(*) AS n FROM people GROUP BY retired, hi
 
 SELECT COALESCE(CAST(hiv AS TEXT), 'unknown') AS told, COUNT(*) AS n FROM people GROUP BY told
 """,
-    "keys": """
+        "keys": """
 SELECT zip, COUNT(*) AS n FROM people GROUP BY zip
 
 SELECT zip, sex, COUNT(*) AS n, AVG(age) AS mean FROM people GROUP BY zip, sex
@@ -258,7 +264,7 @@ SELECT DISTINCT sex FROM people
 
 SELECT DISTINCT clinic, COUNT(*) AS n FROM visits GROUP BY clinic
 """,
-    "subtotals": """
+        "subtotals": """
 SELECT sex, hiv, COUNT(*) AS n FROM people WHERE hiv IS NOT NULL GROUP BY ROLLUP (sex, hiv)
 
 SELECT sex, age >= 65 AS retired, COUNT(*) AS n, AVG(salary) AS mean FROM people WHERE age IS NOT NULL GROUP BY CUBE
@@ -267,7 +273,8 @@ SELECT sex, age >= 65 AS retired, COUNT(*) AS n, AVG(salary) AS mean FROM people
 SELECT clinic, EXTRACT(YEAR FROM at) AS year, SUM(cost) AS cost, COUNT(*) AS n FROM visits
 GROUP BY GROUPING SETS ((clinic), (year), ())
 
-SELECT c.city, v.clinic, COUNT(*) AS n FROM visits v JOIN clinics c ON c.clinic = v.clinic GROUP BY ROLLUP (c.city, v.clinic)
+SELECT c.city, v.clinic, COUNT(*) AS n FROM visits v JOIN clinics c ON c.clinic = v.clinic GROUP BY ROLLUP (c.city, \
+v.clinic)
 
 SELECT sex, COUNT(*) AS n FROM people GROUP BY GROUPING SETS ((sex), ())
 
@@ -275,7 +282,7 @@ SELECT clinic, COUNT(DISTINCT person_id) AS patients, MEDIAN(cost) AS median FRO
 
 SELECT sex, hiv, COUNT(*) AS n FROM people WHERE hiv IS NOT NULL GROUP BY sex, ROLLUP (hiv)
 """,
-    "after grouping": """
+        "after grouping": """
 SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic HAVING COUNT(*) > 7000 ORDER BY n DESC
 
 SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic ORDER BY n DESC LIMIT 3
@@ -288,11 +295,12 @@ SELECT zip, COUNT(*) AS n FROM people GROUP BY zip HAVING n >= 500 ORDER BY zip 
 
 SELECT sex, COUNT(*) AS n FROM people GROUP BY sex ORDER BY COUNT(*) DESC, sex
 
-SELECT EXTRACT(YEAR FROM at) AS year, SUM(cost) AS s FROM visits GROUP BY year HAVING SUM(cost) > 1000000 ORDER BY year DESC
+SELECT EXTRACT(YEAR FROM at) AS year, SUM(cost) AS s FROM visits GROUP BY year HAVING SUM(cost) > 1000000 ORDER BY \
+year DESC
 
 SELECT age, COUNT(*) AS n FROM people GROUP BY age HAVING COUNT(*) > 300 ORDER BY age DESC
 """,
-    "arithmetic": """
+        "arithmetic": """
 SELECT SUM(cost) / COUNT(DISTINCT person_id) AS per_patient FROM visits
 
 SELECT 100.0 * COUNT(*) FILTER (WHERE hiv) / COUNT(*) AS percent FROM people
@@ -309,7 +317,7 @@ SELECT SUM(salary) / NULLIF(COUNT(salary), 0) AS mean, STDDEV(salary) / AVG(sala
 
 SELECT COALESCE(SUM(cost), 0) AS total FROM visits WHERE cost < 0
 """,
-    "joins": """
+        "joins": """
 SELECT COUNT(*) FROM people p JOIN visits v ON p.person_id = v.person_id
 
 SELECT p.sex, COUNT(*) AS visits, SUM(v.cost) AS cost FROM visits v INNER JOIN people p USING (person_id) GROUP BY p.sex
@@ -323,9 +331,11 @@ SELECT COUNT(*) FROM people p LEFT JOIN visits v ON v.person_id = p.person_id WH
 
 SELECT p.sex, COUNT(*) AS n FROM visits v RIGHT JOIN people p ON p.person_id = v.person_id GROUP BY p.sex
 
-SELECT COUNT(*) AS n, COUNT(p.age) AS ages, COUNT(v.cost) AS costs FROM people p FULL OUTER JOIN visits v USING (person_id)
+SELECT COUNT(*) AS n, COUNT(p.age) AS ages, COUNT(v.cost) AS costs FROM people p FULL OUTER JOIN visits v USING \
+(person_id)
 
-SELECT COUNT(*) AS n, COUNT(v.cost) AS costs FROM people p FULL JOIN visits v ON p.person_id = v.person_id AND p.age > 50
+SELECT COUNT(*) AS n, COUNT(v.cost) AS costs FROM people p FULL JOIN visits v ON p.person_id = v.person_id AND p.age \
+> 50
 
 SELECT COUNT(*) FROM people p, visits v WHERE p.person_id = v.person_id AND p.age > 70 AND v.cost > 100
 
@@ -345,11 +355,13 @@ GROUP BY p.hiv
 
 SELECT COUNT(*) FROM people JOIN visits USING (person_id) JOIN clinics USING (clinic) WHERE city = 'Lakeside'
 
-SELECT person_count.n, COUNT(*) AS people FROM (SELECT person_id, COUNT(*) AS n FROM visits GROUP BY person_id) AS person_count
+SELECT person_count.n, COUNT(*) AS people FROM (SELECT person_id, COUNT(*) AS n FROM visits GROUP BY person_id) AS \
+person_count
 JOIN people p ON p.person_id = person_count.person_id WHERE p.age >= 65 GROUP BY person_count.n
 """,
-    "public joins": """
-SELECT c.city, COUNT(*) AS visits, SUM(v.cost) AS cost FROM visits v JOIN clinics c ON v.clinic = c.clinic GROUP BY c.city
+        "public joins": """
+SELECT c.city, COUNT(*) AS visits, SUM(v.cost) AS cost FROM visits v JOIN clinics c ON v.clinic = c.clinic GROUP BY \
+c.city
 
 SELECT city, COUNT(*) AS n FROM visits LEFT JOIN clinics USING (clinic) GROUP BY city
 
@@ -365,7 +377,7 @@ SELECT city, COUNT(*) AS clinics FROM clinics GROUP BY city ORDER BY clinics DES
 
 SELECT COUNT(DISTINCT city) AS cities FROM clinics
 """,
-    "with": """
+        "with": """
 WITH adults AS (SELECT * FROM people WHERE age >= 18) SELECT sex, COUNT(*) AS n FROM adults GROUP BY sex
 
 WITH adults AS (SELECT person_id, sex FROM people WHERE age >= 18), dear AS (SELECT person_id, cost FROM visits WHERE
@@ -386,7 +398,7 @@ WITH v AS (SELECT person_id, cost FROM visits) SELECT COUNT(*) FROM v x JOIN v y
 WITH per AS (SELECT person_id, clinic, COUNT(*) AS n FROM visits GROUP BY person_id, clinic)
 SELECT clinic, SUM(CASE WHEN n > 1 THEN 1 ELSE 0 END) AS regulars, COUNT(*) AS patients FROM per GROUP BY clinic
 """,
-    "derived tables": """
+        "derived tables": """
 SELECT COUNT(*) FROM (SELECT age FROM people WHERE sex = 'F') AS women WHERE age > 30
 
 SELECT t.band, COUNT(*) AS n FROM (SELECT CASE WHEN salary > 60000 THEN 'high' WHEN salary > 30000 THEN 'middle' ELSE
@@ -402,13 +414,14 @@ SELECT COUNT(*) FROM (SELECT DISTINCT person_id, clinic FROM visits) AS pairs
 
 SELECT clinic, COUNT(*) AS patients FROM (SELECT DISTINCT person_id, clinic FROM visits) AS pairs GROUP BY clinic
 """,
-    "set operations": """
+        "set operations": """
 SELECT COUNT(*) FROM (SELECT person_id FROM people UNION ALL SELECT person_id FROM visits) AS t
 
 SELECT kind, COUNT(*) AS n FROM (SELECT person_id, 'cheap' AS kind FROM visits WHERE cost < 100
 UNION ALL SELECT person_id, 'dear' FROM visits WHERE cost >= 100) AS t GROUP BY kind
 
-SELECT COUNT(*) FROM (SELECT person_id FROM visits WHERE clinic = 'Emergency' UNION SELECT person_id FROM people WHERE hiv) AS t
+SELECT COUNT(*) FROM (SELECT person_id FROM visits WHERE clinic = 'Emergency' UNION SELECT person_id FROM people \
+WHERE hiv) AS t
 
 SELECT COUNT(*) FROM (SELECT person_id FROM visits WHERE clinic = 'Emergency' INTERSECT SELECT person_id FROM visits
 WHERE clinic = 'Cardiology') AS t
@@ -418,12 +431,14 @@ SELECT COUNT(*) FROM (SELECT person_id FROM people EXCEPT SELECT person_id FROM 
 SELECT clinic, COUNT(*) AS n FROM (SELECT person_id, clinic FROM visits WHERE at < DATE '2020-01-01'
 EXCEPT SELECT person_id, clinic FROM visits WHERE at >= DATE '2020-01-01') AS lost GROUP BY clinic
 
-SELECT AVG(amount) AS mean, COUNT(*) AS n FROM (SELECT salary AS amount FROM people UNION ALL SELECT cost FROM visits) AS t
+SELECT AVG(amount) AS mean, COUNT(*) AS n FROM (SELECT salary AS amount FROM people UNION ALL SELECT cost FROM \
+visits) AS t
 
-SELECT COUNT(*) FROM (SELECT person_id, age FROM people WHERE age > 60 UNION SELECT person_id, age FROM people WHERE sex = 'F'
+SELECT COUNT(*) FROM (SELECT person_id, age FROM people WHERE age > 60 UNION SELECT person_id, age FROM people WHERE \
+sex = 'F'
 UNION SELECT person_id, age FROM people WHERE hiv) AS t
 """,
-    "in and exists": """
+        "in and exists": """
 SELECT COUNT(*) FROM people WHERE person_id IN (SELECT person_id FROM visits WHERE clinic = 'Cardiology')
 
 SELECT COUNT(*) FROM people WHERE person_id NOT IN (SELECT person_id FROM visits WHERE cost > 1000)
@@ -441,17 +456,21 @@ SELECT SUM(cost) FROM visits WHERE clinic IN (SELECT clinic FROM clinics WHERE c
 SELECT g.name, COUNT(*) AS n, AVG(p.age) AS age FROM people p JOIN (VALUES ('F', 'women'), ('M', 'men')) AS g(sex, name)
 ON g.sex = p.sex GROUP BY g.name
 
-SELECT COUNT(*), SUM(w.weight) FROM visits v JOIN (VALUES ('Cardiology', 2.5e0), ('Oncology', 1e1), ('Nowhere', NULL)) AS
+SELECT COUNT(*), SUM(w.weight) FROM visits v JOIN (VALUES ('Cardiology', 2.5e0), ('Oncology', 1e1), ('Nowhere', \
+NULL)) AS
 w(clinic, weight) ON w.clinic = v.clinic
 
-SELECT COUNT(*) FROM visits WHERE clinic IN (SELECT c.name FROM UNNEST(['Cardiology', 'Emergency', 'Cardiology']) AS c(name))
+SELECT COUNT(*) FROM visits WHERE clinic IN (SELECT c.name FROM UNNEST(['Cardiology', 'Emergency', 'Cardiology']) AS \
+c(name))
 
-WITH mine AS (SELECT 'Cardiology' AS clinic UNION ALL SELECT 'Neurology') SELECT mine.clinic, COUNT(*) AS n FROM visits JOIN
+WITH mine AS (SELECT 'Cardiology' AS clinic UNION ALL SELECT 'Neurology') SELECT mine.clinic, COUNT(*) AS n FROM \
+visits JOIN
 mine USING (clinic) GROUP BY mine.clinic
 
 SELECT 1 + 1 AS two, 'x' AS x
 
-SELECT COUNT(*) FROM visits WHERE clinic = ANY(['Cardiology', 'Emergency']) AND clinic <> ALL(['Emergency', 'Neurology'])
+SELECT COUNT(*) FROM visits WHERE clinic = ANY(['Cardiology', 'Emergency']) AND clinic <> ALL(['Emergency', \
+'Neurology'])
 
 SELECT COUNT(*) FROM people WHERE person_id = ANY(SELECT person_id FROM visits WHERE cost > 1000)
 
@@ -460,7 +479,8 @@ GROUPING(hiv) = 1 ORDER BY which, sex
 
 SELECT MAX(col1), COUNT(DISTINCT col0) FROM (VALUES (1, DATE '2020-02-03'), (2, DATE '2021-01-01'), (2, NULL)) AS v
 
-SELECT COUNT(*) FROM visits v WHERE NOT EXISTS (SELECT 1 FROM clinics c WHERE c.clinic = v.clinic AND c.city = 'Lakeside')
+SELECT COUNT(*) FROM visits v WHERE NOT EXISTS (SELECT 1 FROM clinics c WHERE c.clinic = v.clinic AND c.city = \
+'Lakeside')
 
 SELECT COUNT(*) FROM visits WHERE clinic NOT IN (SELECT clinic FROM clinics WHERE city LIKE 'L%') AND cost < 50
 
@@ -478,7 +498,7 @@ NULL AND cost > 3000)
 SELECT COUNT(*) FILTER (WHERE EXISTS (SELECT 1 FROM visits v WHERE v.person_id = p.person_id AND v.cost > 500)) AS dear
 FROM people p
 """,
-    "per unit": """
+        "per unit": """
 SELECT AVG(n) AS mean_visits, MAX(n) AS most FROM (SELECT person_id, COUNT(*) AS n FROM visits GROUP BY person_id) AS t
 
 SELECT n, COUNT(*) AS people FROM (SELECT COUNT(*) AS n FROM visits GROUP BY person_id) AS t GROUP BY n ORDER BY n
@@ -487,10 +507,12 @@ SELECT COUNT(*) FROM (SELECT person_id FROM visits GROUP BY person_id HAVING SUM
 
 SELECT AVG(total) AS mean, MEDIAN(total) AS median FROM (SELECT SUM(cost) AS total FROM visits GROUP BY person_id) AS t
 
-SELECT p.sex, AVG(t.total) AS mean FROM people p JOIN (SELECT person_id, SUM(cost) AS total FROM visits GROUP BY person_id) AS t
+SELECT p.sex, AVG(t.total) AS mean FROM people p JOIN (SELECT person_id, SUM(cost) AS total FROM visits GROUP BY \
+person_id) AS t
 ON t.person_id = p.person_id GROUP BY p.sex
 
-SELECT COUNT(*) FROM (SELECT person_id, MIN(at) AS first FROM visits GROUP BY person_id) AS t WHERE first >= DATE '2022-01-01'
+SELECT COUNT(*) FROM (SELECT person_id, MIN(at) AS first FROM visits GROUP BY person_id) AS t WHERE first >= DATE \
+'2022-01-01'
 
 SELECT clinics, COUNT(*) AS people FROM (SELECT COUNT(DISTINCT clinic) AS clinics FROM visits GROUP BY person_id) AS t
 GROUP BY clinics
@@ -498,7 +520,8 @@ GROUP BY clinics
 SELECT DATE_TRUNC('year', first) AS cohort, COUNT(*) AS n FROM (SELECT MIN(at) AS first FROM visits GROUP BY person_id)
 AS t GROUP BY cohort
 
-SELECT AVG(dearest - cheapest) AS span FROM (SELECT MAX(cost) AS dearest, MIN(cost) AS cheapest FROM visits GROUP BY person_id
+SELECT AVG(dearest - cheapest) AS span FROM (SELECT MAX(cost) AS dearest, MIN(cost) AS cheapest FROM visits GROUP BY \
+person_id
 HAVING COUNT(*) > 1) AS t
 
 SELECT COUNT(*) AS n, SUM(emergencies) AS emergencies FROM (SELECT COUNT(*) FILTER (WHERE clinic = 'Emergency') AS
@@ -508,21 +531,32 @@ GROUP BY person_id) AS t WHERE emergencies > 0
 SELECT clinic, AVG(n) AS mean FROM (SELECT person_id, clinic, COUNT(*) AS n FROM visits GROUP BY person_id, clinic) AS t
 GROUP BY clinic
 
-SELECT AVG(n) FROM (SELECT p.person_id, COUNT(v.visit_id) AS n FROM people p LEFT JOIN visits v ON v.person_id = p.person_id
+SELECT AVG(n) FROM (SELECT p.person_id, COUNT(v.visit_id) AS n FROM people p LEFT JOIN visits v ON v.person_id = \
+p.person_id
 GROUP BY p.person_id) AS t
 
 SELECT year, COUNT(*) AS patients FROM (SELECT person_id, EXTRACT(YEAR FROM at) AS year, COUNT(*) AS n FROM visits
 GROUP BY person_id, EXTRACT(YEAR FROM at) HAVING COUNT(*) >= 2) AS t GROUP BY year
 """,
-}) + (
+    }
+) + (
     Asked("parameters", "SELECT COUNT(*) FROM people WHERE age >= ? AND sex = ?", (65, "F")),
-    Asked("parameters", "SELECT clinic, COUNT(*) AS n FROM visits WHERE cost > $1 AND cost < $2 GROUP BY clinic", (10.5, 500)),
-    Asked("parameters", "SELECT COUNT(*) FROM people WHERE joined < $day AND name LIKE $a", {"day": "2015-06-01", "a": "A%"}),
+    Asked(
+        "parameters",
+        "SELECT clinic, COUNT(*) AS n FROM visits WHERE cost > $1 AND cost < $2 GROUP BY clinic",
+        (10.5, 500),
+    ),
+    Asked(
+        "parameters",
+        "SELECT COUNT(*) FROM people WHERE joined < $day AND name LIKE $a",
+        {"day": "2015-06-01", "a": "A%"},
+    ),
     Asked("parameters", "SELECT COUNT(*) FROM people WHERE name = ?", ("Robert'); DROP TABLE people; --",)),
-)  # fmt: skip
+)
 
-WARDS = listed({
-    "NULLs": """
+WARDS = listed(
+    {
+        "NULLs": """
 SELECT COUNT(*), COUNT(sex), COUNT(weight), COUNT(smoker), COUNT(town), COUNT(score), COUNT(born) FROM people
 
 SELECT sex, COUNT(*) AS n, SUM(score) AS score, AVG(weight) AS mean FROM people GROUP BY sex
@@ -545,7 +579,8 @@ SELECT COALESCE(ward, 'none') AS ward, COUNT(*) AS n FROM visits GROUP BY 1
 
 SELECT sex, COUNT(DISTINCT town) AS towns, COUNT(DISTINCT score) AS scores FROM people GROUP BY sex
 
-SELECT SUM(weight) AS kilos, AVG(weight) AS mean, VAR_POP(weight) AS variance, STDDEV_SAMP(weight) AS deviation FROM people
+SELECT SUM(weight) AS kilos, AVG(weight) AS mean, VAR_POP(weight) AS variance, STDDEV_SAMP(weight) AS deviation FROM \
+people
 
 SELECT MEDIAN(weight) AS median, MIN(weight) AS least, MAX(weight) AS most FROM people
 
@@ -555,8 +590,9 @@ SELECT CORR(weight, score) AS c, COVAR_SAMP(weight, score) AS v, REGR_COUNT(weig
 
 SELECT EXTRACT(YEAR FROM born) // 10 * 10 AS decade, COUNT(*) AS n FROM people GROUP BY decade
 """,
-    "joins with NULLs": """
-SELECT COUNT(*) AS n, COUNT(v.cost) AS costs, COUNT(v.visit) AS visits FROM people p LEFT JOIN visits v ON p.person = v.person
+        "joins with NULLs": """
+SELECT COUNT(*) AS n, COUNT(v.cost) AS costs, COUNT(v.visit) AS visits FROM people p LEFT JOIN visits v ON p.person = \
+v.person
 
 SELECT w.wing, COUNT(*) AS n, SUM(w.beds) AS beds FROM visits v LEFT JOIN wards w ON w.ward = v.ward GROUP BY w.wing
 
@@ -568,7 +604,8 @@ SELECT d.kind, COUNT(*) AS n, SUM(i.n * d.price) AS worth FROM items i JOIN drug
 
 SELECT v.ward, SUM(i.n) AS n, COUNT(*) AS items FROM items i JOIN visits v ON i.visit = v.visit GROUP BY v.ward
 
-SELECT p.sex, SUM(i.n) AS n FROM people p JOIN visits v ON v.person = p.person JOIN items i ON i.visit = v.visit GROUP BY p.sex
+SELECT p.sex, SUM(i.n) AS n FROM people p JOIN visits v ON v.person = p.person JOIN items i ON i.visit = v.visit \
+GROUP BY p.sex
 
 SELECT COUNT(*) AS n, COUNT(i.n) AS items FROM visits v LEFT JOIN items i USING (visit)
 
@@ -591,8 +628,9 @@ SELECT COUNT(person) AS persons, COUNT(*) AS n FROM people JOIN visits USING (pe
 SELECT COUNT(p.person) AS here, COUNT(v.person) AS there, COUNT(*) AS n FROM visits v FULL JOIN people p ON v.person =
 p.person AND v.cost > 500
 """,
-    "chains of joins": """
-SELECT COUNT(ward) AS wards, COUNT(*) AS n FROM wards w JOIN visits v USING (ward) RIGHT JOIN people p ON p.person = v.person
+        "chains of joins": """
+SELECT COUNT(ward) AS wards, COUNT(*) AS n FROM wards w JOIN visits v USING (ward) RIGHT JOIN people p ON p.person = \
+v.person
 
 SELECT COUNT(*) AS n, COUNT(w.visit) AS later FROM people p LEFT JOIN visits v ON v.person = p.person AND v.ward = 'eye'
 LEFT JOIN visits w ON w.person = v.person AND w.at > v.at
@@ -600,9 +638,11 @@ LEFT JOIN visits w ON w.person = v.person AND w.at > v.at
 SELECT COUNT(*) AS n FROM people a JOIN (SELECT v.person FROM people p LEFT JOIN visits v ON v.person = p.person) AS b
 ON a.person = b.person
 
-SELECT COUNT(DISTINCT v.person) AS seen, COUNT(DISTINCT p.person) AS n FROM people p LEFT JOIN visits v ON v.person = p.person
+SELECT COUNT(DISTINCT v.person) AS seen, COUNT(DISTINCT p.person) AS n FROM people p LEFT JOIN visits v ON v.person = \
+p.person
 
-SELECT COUNT(ward) AS wards, COUNT(*) AS n FROM visits v JOIN wards w USING (ward) RIGHT JOIN people p ON p.person = v.person
+SELECT COUNT(ward) AS wards, COUNT(*) AS n FROM visits v JOIN wards w USING (ward) RIGHT JOIN people p ON p.person = \
+v.person
 
 SELECT COUNT(a.score) AS a, COUNT(b.score) AS b, COUNT(*) AS n FROM people a LEFT JOIN people b ON a.person = b.person
 AND b.smoker
@@ -614,7 +654,7 @@ SELECT COUNT(*) FROM people p JOIN visits v USING (person) LEFT JOIN wards w ON 
 SELECT p.sex, COUNT(DISTINCT v.ward) AS wards, COUNT(DISTINCT p.person) AS people FROM people p LEFT JOIN visits v USING
 (person) GROUP BY p.sex
 """,
-    "sets with NULLs": """
+        "sets with NULLs": """
 SELECT COUNT(*) FROM (SELECT person FROM people EXCEPT SELECT v.person FROM people p LEFT JOIN visits v ON v.person =
 p.person) AS t
 
@@ -629,11 +669,12 @@ SELECT COUNT(*) FROM (SELECT person, ward FROM visits EXCEPT SELECT person, ward
 
 SELECT x, COUNT(*) AS n FROM (SELECT score > 0 AS x FROM people UNION ALL SELECT cost > 300 FROM visits) AS t GROUP BY x
 
-SELECT COUNT(*) AS n, SUM(x) AS s FROM (SELECT person, score AS x FROM people UNION SELECT person, cost FROM visits) AS t
+SELECT COUNT(*) AS n, SUM(x) AS s FROM (SELECT person, score AS x FROM people UNION SELECT person, cost FROM visits) \
+AS t
 
 SELECT COUNT(*) FROM (SELECT ward FROM visits UNION ALL (SELECT sex FROM people UNION ALL SELECT drug FROM items)) AS t
 """,
-    "looking up with NULLs": """
+        "looking up with NULLs": """
 SELECT COUNT(*) FROM visits WHERE ward NOT IN (SELECT ward FROM wards WHERE wing = 'nowhere')
 
 SELECT COUNT(*) FROM visits WHERE (ward, nurse) NOT IN (SELECT ward, wing FROM wards)
@@ -649,9 +690,11 @@ SELECT COUNT(*) FROM people WHERE person IN (SELECT v.person FROM people p LEFT 
 SELECT COUNT(*) FROM (SELECT v.person FROM people p LEFT JOIN visits v ON v.person = p.person) AS t
 WHERE EXISTS (SELECT 1 FROM people q WHERE q.person = t.person)
 
-SELECT ward IN (SELECT ward FROM wards WHERE wing = 'east') AS east, COUNT(*) AS n, SUM(cost) AS cost FROM visits GROUP BY east
+SELECT ward IN (SELECT ward FROM wards WHERE wing = 'east') AS east, COUNT(*) AS n, SUM(cost) AS cost FROM visits \
+GROUP BY east
 
-SELECT EXISTS (SELECT 1 FROM visits v WHERE v.person = p.person LIMIT 1) AS seen, COUNT(*) AS n FROM people p GROUP BY seen
+SELECT EXISTS (SELECT 1 FROM visits v WHERE v.person = p.person LIMIT 1) AS seen, COUNT(*) AS n FROM people p GROUP \
+BY seen
 
 SELECT COUNT(*) FROM visits WHERE ward IN (SELECT ward FROM wards WHERE beds > 10)
 
@@ -663,7 +706,8 @@ SELECT COUNT(*) FROM visits WHERE ward NOT IN (SELECT wing FROM wards WHERE wing
 
 SELECT COUNT(*) FROM visits WHERE (ward IN (SELECT ward FROM wards WHERE wing = 'east')) IS NULL
 
-SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM wards w WHERE w.ward = v.ward AND w.wing = 'east') OR cost IS NULL
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM wards w WHERE w.ward = v.ward AND w.wing = 'east') OR cost \
+IS NULL
 
 SELECT COUNT(*) FROM people p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.person = p.person AND v.ward = 'eye')
 AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.person = p.person AND v.ward = 'ear')
@@ -681,9 +725,10 @@ SELECT sex, COUNT(*) AS n FROM people WHERE person IN (SELECT person FROM visits
 ward = 'skin')
 GROUP BY sex
 
-SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE w.person = v.person AND w.ward = v.ward AND w.cost < 0)
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE w.person = v.person AND w.ward = v.ward AND \
+w.cost < 0)
 """,
-    "per unit with NULLs": """
+        "per unit with NULLs": """
 SELECT AVG(total) AS mean, MIN(total) AS least, MAX(total) AS most FROM (SELECT SUM(cost) AS total FROM visits GROUP BY
 person) AS t
 
@@ -712,24 +757,26 @@ SELECT COUNT(*) AS n, AVG(COALESCE(t.n, 0)) AS mean FROM people p LEFT JOIN (SEL
 GROUP BY person) AS t
 ON t.person = p.person
 
-SELECT first_ward, COUNT(*) AS n FROM (SELECT MIN(ward) AS first_ward FROM visits GROUP BY person) AS t GROUP BY first_ward
+SELECT first_ward, COUNT(*) AS n FROM (SELECT MIN(ward) AS first_ward FROM visits GROUP BY person) AS t GROUP BY \
+first_ward
 
 SELECT SUM(cheap) AS cheap, SUM(dear) AS dear FROM (SELECT COUNT(*) FILTER (WHERE cost < 100) AS cheap, SUM(cost) FILTER
 (WHERE cost > 500) AS dear
 FROM visits GROUP BY person) AS t
 
-WITH v AS (SELECT person, cost FROM visits WHERE ward = 'eye'), t AS (SELECT person, SUM(cost) AS c FROM v GROUP BY person),
+WITH v AS (SELECT person, cost FROM visits WHERE ward = 'eye'), t AS (SELECT person, SUM(cost) AS c FROM v GROUP BY \
+person),
 r AS (SELECT p.sex, t.c FROM t JOIN people p ON p.person = t.person WHERE p.score > 0) SELECT sex, COUNT(*) AS n, SUM(c)
 AS c FROM r GROUP BY sex
 """,
-    "subtotals with NULLs": """
+        "subtotals with NULLs": """
 SELECT sex, smoker, COUNT(*) AS n, SUM(score) AS score FROM people GROUP BY ROLLUP (sex, smoker)
 
 SELECT ward, EXTRACT(YEAR FROM at) AS year, COUNT(*) AS n, AVG(cost) AS mean FROM visits GROUP BY CUBE (ward, year)
 
 SELECT sex, smoker, COUNT(*) AS n FROM people GROUP BY GROUPING SETS ((sex, smoker), (smoker), ())
 """,
-    "public tables": """
+        "public tables": """
 SELECT wing, COUNT(*) AS n, SUM(beds) AS beds, AVG(beds) AS mean FROM wards GROUP BY wing
 
 SELECT d.kind, MIN(d.price) AS least, MAX(d.since) AS latest FROM drugs d GROUP BY d.kind ORDER BY d.kind
@@ -749,7 +796,8 @@ SELECT wing, rooms, mean FROM (SELECT wing, SUM(beds) AS rooms, AVG(beds) AS mea
 
 SELECT kind, worth FROM (SELECT kind, SUM(price) AS worth FROM drugs WHERE kind IS NOT NULL GROUP BY kind) AS t
 """,
-})  # fmt: skip
+    }
+)
 
 ROWS = listed({
     "rows": """

@@ -1,4 +1,6 @@
-"""Shapes of questions for the master law: every FROM with every SELECT and every WHERE, over units with keys and without."""
+"""Shapes of questions for the master law: every FROM with every SELECT and every WHERE, over units with keys and
+without.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from pathlib import Path
 from obverse.catalog.complete import complete
 from obverse.catalog.load import loads
 from obverse.core.errors import Refused
-from obverse.plan.annotate import AnnotatedPlan
-from obverse.session.public_facts import with_public_facts
+from obverse.plan.sensitivity import MeasuredPlan
+from obverse.session.project import with_public_facts
 from obverse.testing.neighbours import Row
 from tests.soundness.conftest import World
 
@@ -94,9 +96,11 @@ FROMS = {
     "left join": "(SELECT v.cost AS x, p.sex AS g FROM people p LEFT JOIN visits v USING (person)) AS t",
     "right join": "(SELECT p.age AS x, v.place AS g FROM people p RIGHT JOIN visits v ON p.person = v.person) AS t",
     "full join": "(SELECT v.cost + p.age AS x, v.place AS g FROM people p FULL JOIN visits v USING (person)) AS t",
-    "left join with a condition": "(SELECT v.cost AS x, p.sex AS g FROM people p LEFT JOIN visits v ON p.person = v.person"
+    "left join with a condition": "(SELECT v.cost AS x, p.sex AS g FROM people p LEFT JOIN visits v ON p.person = "
+    "v.person"
     " AND v.cost > p.age) AS t",
-    "many to many": "(SELECT a.cost - b.cost AS x, a.place AS g FROM visits a JOIN visits b ON a.person = b.person) AS t",
+    "many to many": "(SELECT a.cost - b.cost AS x, a.place AS g FROM visits a JOIN visits b ON a.person = b.person) AS "
+    "t",
     "comma": "(SELECT v.cost AS x, p.sex AS g FROM people p, visits v WHERE v.person = p.person AND p.age > 20) AS t",
     "public": "(SELECT c.beds AS x, c.city AS g FROM visits v JOIN places c ON v.place = c.place) AS t",
     "public left": "(SELECT v.cost AS x, c.city AS g FROM visits v LEFT JOIN places c ON v.place = c.place) AS t",
@@ -111,49 +115,70 @@ FROMS = {
     " HAVING COUNT(*) > 1) AS t",
     "per unit and key": "(SELECT SUM(cost) AS x, place AS g FROM visits GROUP BY person, place) AS t",
     "per visit": "(SELECT SUM(n) AS x, COUNT(*) AS g FROM items GROUP BY visit) AS t",
-    "per unit joined": "(SELECT s.total AS x, p.sex AS g FROM people p JOIN (SELECT person, SUM(cost) AS total FROM visits"
+    "per unit joined": "(SELECT s.total AS x, p.sex AS g FROM people p JOIN (SELECT person, SUM(cost) AS total FROM "
+    "visits"
     " GROUP BY person) AS s ON s.person = p.person) AS t",
     "distinct": "(SELECT DISTINCT person, place AS g, cost AS x FROM visits) AS t",
     "union all": "(SELECT cost AS x, place AS g FROM visits UNION ALL SELECT age, sex FROM people) AS t",
     "union": "(SELECT person, cost AS x, place AS g FROM visits UNION SELECT person, age, sex FROM people) AS t",
-    "intersect": "(SELECT p.age AS x, p.sex AS g FROM people p JOIN (SELECT person FROM visits WHERE cost > 0 INTERSECT SELECT"
+    "intersect": "(SELECT p.age AS x, p.sex AS g FROM people p JOIN (SELECT person FROM visits WHERE cost > 0 "
+    "INTERSECT SELECT"
     " person FROM people WHERE age > 9) AS k ON k.person = p.person) AS t",
-    "except": "(SELECT p.age AS x, p.sex AS g FROM people p JOIN (SELECT person FROM people EXCEPT SELECT person FROM visits"
+    "except": "(SELECT p.age AS x, p.sex AS g FROM people p JOIN (SELECT person FROM people EXCEPT SELECT person FROM "
+    "visits"
     " WHERE cost > 50) AS k ON k.person = p.person) AS t",
-    "except with a key": "(SELECT 1 AS x, g FROM (SELECT person, place AS g FROM visits EXCEPT SELECT person, place FROM visits"
+    "except with a key": "(SELECT 1 AS x, g FROM (SELECT person, place AS g FROM visits EXCEPT SELECT person, place "
+    "FROM visits"
     " WHERE cost < 0) AS k) AS t",
-    "in unit": "(SELECT age AS x, sex AS g FROM people WHERE person IN (SELECT person FROM visits WHERE cost > 3)) AS t",
-    "not in unit": "(SELECT age AS x, sex AS g FROM people WHERE person NOT IN (SELECT person FROM visits GROUP BY person"
+    "in unit": "(SELECT age AS x, sex AS g FROM people WHERE person IN (SELECT person FROM visits WHERE cost > 3)) AS "
+    "t",
+    "not in unit": "(SELECT age AS x, sex AS g FROM people WHERE person NOT IN (SELECT person FROM visits GROUP BY "
+    "person"
     " HAVING COUNT(*) > 1)) AS t",
-    "exists": "(SELECT cost AS x, place AS g FROM visits v WHERE EXISTS (SELECT 1 FROM people p WHERE p.person = v.person AND"
+    "exists": "(SELECT cost AS x, place AS g FROM visits v WHERE EXISTS (SELECT 1 FROM people p WHERE p.person = "
+    "v.person AND"
     " p.age > 30)) AS t",
     "not exists": "(SELECT age AS x, sex AS g FROM people p WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.person ="
     " p.person AND v.cost > 10)) AS t",
-    "in public": "(SELECT cost AS x, place AS g FROM visits WHERE place IN (SELECT place FROM places WHERE beds > 2)) AS t",
+    "in public": "(SELECT cost AS x, place AS g FROM visits WHERE place IN (SELECT place FROM places WHERE beds > 2)) "
+    "AS t",
     "not in public": "(SELECT cost AS x, place AS g FROM visits WHERE place NOT IN (SELECT city FROM places)) AS t",
-    "exists or": "(SELECT age AS x, sex AS g FROM people p WHERE age > 60 OR EXISTS (SELECT 1 FROM visits v WHERE v.person ="
+    "exists or": "(SELECT age AS x, sex AS g FROM people p WHERE age > 60 OR EXISTS (SELECT 1 FROM visits v WHERE "
+    "v.person ="
     " p.person AND v.place = p.sex)) AS t",
-    "case exists": "(SELECT CASE WHEN EXISTS (SELECT 1 FROM visits v WHERE v.person = p.person) THEN age ELSE -age END AS x,"
+    "case exists": "(SELECT CASE WHEN EXISTS (SELECT 1 FROM visits v WHERE v.person = p.person) THEN age ELSE -age END "
+    "AS x,"
     " sex AS g FROM people p) AS t",
-    "not in with a value": "(SELECT age AS x, sex AS g FROM people WHERE (person, sex) NOT IN (SELECT person, place FROM"
+    "not in with a value": "(SELECT age AS x, sex AS g FROM people WHERE (person, sex) NOT IN (SELECT person, place "
+    "FROM"
     " visits)) AS t",
-    "joined on an outer key": "(SELECT w.cost AS x, p.sex AS g FROM people p LEFT JOIN visits v ON v.person = p.person AND"
+    "joined on an outer key": "(SELECT w.cost AS x, p.sex AS g FROM people p LEFT JOIN visits v ON v.person = p.person "
+    "AND"
     " v.place = 'a' LEFT JOIN visits w ON w.person = v.person) AS t",
-    "public sums": "(SELECT c.beds AS x, v.place AS g FROM visits v JOIN (SELECT place, SUM(beds) AS beds FROM places WHERE"
+    "public sums": "(SELECT c.beds AS x, v.place AS g FROM visits v JOIN (SELECT place, SUM(beds) AS beds FROM places "
+    "WHERE"
     " place IS NOT NULL GROUP BY place) AS c ON c.place = v.place) AS t",
-    "listed": "(SELECT c.n AS x, c.name AS g FROM visits v JOIN (VALUES ('a', 'left', 7), ('b', 'right', -3), ('a', 'up', 5))"
+    "listed": "(SELECT c.n AS x, c.name AS g FROM visits v JOIN (VALUES ('a', 'left', 7), ('b', 'right', -3), ('a', "
+    "'up', 5))"
     " AS c(place, name, n) ON c.place = v.place) AS t",
-    "a list": "(SELECT cost AS x, place AS g FROM visits v LEFT JOIN UNNEST(['a', 'b', 'b']) AS c(p) ON c.p = v.place) AS t",
-    # What once broke the law: a unit's key that an outer join made NULL, a FULL JOIN of single rows, copies of single rows.
-    "per unit of an outer side": "(SELECT COUNT(*) AS x, COUNT(*) > 2 AS g FROM visits a LEFT JOIN visits b ON a.person ="
+    "a list": "(SELECT cost AS x, place AS g FROM visits v LEFT JOIN UNNEST(['a', 'b', 'b']) AS c(p) ON c.p = v.place) "
+    "AS t",
+    # What once broke the law: a unit's key that an outer join made NULL, a FULL JOIN of single rows, copies of single
+    # rows.
+    "per unit of an outer side": "(SELECT COUNT(*) AS x, COUNT(*) > 2 AS g FROM visits a LEFT JOIN visits b ON "
+    "a.person ="
     " b.person AND a.cost < b.cost GROUP BY a.person, b.person) AS t",
-    "different units of two sides": "(SELECT DISTINCT a.person, b.person AS other, 1 AS x, TRUE AS g FROM visits a LEFT JOIN"
+    "different units of two sides": "(SELECT DISTINCT a.person, b.person AS other, 1 AS x, TRUE AS g FROM visits a "
+    "LEFT JOIN"
     " visits b ON a.person = b.person AND a.cost < b.cost) AS t",
-    "full join of single rows": "(SELECT p.age AS x, q.sex AS g FROM people p FULL JOIN people q ON p.person = q.person AND"
+    "full join of single rows": "(SELECT p.age AS x, q.sex AS g FROM people p FULL JOIN people q ON p.person = "
+    "q.person AND"
     " p.age > 50) AS t",
-    "union of per units": "(SELECT SUM(cost) AS x, COUNT(*) AS g FROM visits GROUP BY person UNION ALL SELECT AVG(cost),"
+    "union of per units": "(SELECT SUM(cost) AS x, COUNT(*) AS g FROM visits GROUP BY person UNION ALL SELECT "
+    "AVG(cost),"
     " COUNT(place) FROM visits GROUP BY person) AS t",
-    "per unit with public": "(SELECT s.total AS x, c.city AS g FROM (SELECT MIN(place) AS place, SUM(cost) AS total FROM visits"
+    "per unit with public": "(SELECT s.total AS x, c.city AS g FROM (SELECT MIN(place) AS place, SUM(cost) AS total "
+    "FROM visits"
     " GROUP BY person) AS s JOIN places c ON c.place = s.place) AS t",
 }
 # Here the unit is a column too.
@@ -161,11 +186,15 @@ WHO = {
     "table": "(SELECT person AS who, cost AS x, place AS g FROM visits) AS t",
     "single": "(SELECT person AS who, age AS x, sex AS g FROM people) AS t",
     "joined": "(SELECT p.person AS who, v.cost AS x, p.sex AS g FROM people p LEFT JOIN visits v USING (person)) AS t",
-    "public": "(SELECT v.person AS who, c.beds AS x, c.city AS g FROM visits v JOIN places c ON v.place = c.place) AS t",
-    "united": "(SELECT person AS who, cost AS x, place AS g FROM visits UNION ALL SELECT person, age, sex FROM people) AS t",
-    "per units united": "(SELECT person AS who, SUM(cost) AS x, COUNT(*) AS g FROM visits GROUP BY person UNION ALL SELECT"
+    "public": "(SELECT v.person AS who, c.beds AS x, c.city AS g FROM visits v JOIN places c ON v.place = c.place) AS "
+    "t",
+    "united": "(SELECT person AS who, cost AS x, place AS g FROM visits UNION ALL SELECT person, age, sex FROM people) "
+    "AS t",
+    "per units united": "(SELECT person AS who, SUM(cost) AS x, COUNT(*) AS g FROM visits GROUP BY person UNION ALL "
+    "SELECT"
     " person, AVG(cost), COUNT(place) FROM visits GROUP BY person) AS t",
-    "full": "(SELECT COALESCE(p.person, q.person) AS who, p.age AS x, q.sex AS g FROM people p FULL JOIN people q ON p.person ="
+    "full": "(SELECT COALESCE(p.person, q.person) AS who, p.age AS x, q.sex AS g FROM people p FULL JOIN people q ON "
+    "p.person ="
     " q.person AND p.age > 50) AS t",
 }
 # Each row is a unit of its own, over table t and the public one.
@@ -175,20 +204,25 @@ ROWS = {
     "public left": "(SELECT t.cost AS x, c.city AS g FROM t LEFT JOIN places c ON t.place = c.place) AS t",
     "public twice": "(SELECT c.beds - d.beds AS x, d.city AS g FROM t JOIN places c ON t.place = c.place JOIN places d"
     " ON d.city = t.city) AS t",
-    "public with a condition": "(SELECT t.cost AS x, c.city AS g FROM t JOIN places c ON t.place = c.place AND t.n > c.beds)"
+    "public with a condition": "(SELECT t.cost AS x, c.city AS g FROM t JOIN places c ON t.place = c.place AND t.n > "
+    "c.beds)"
     " AS t",
-    "public with its own equality": "(SELECT t.cost AS x, c.city AS g FROM t JOIN places c ON t.place = c.place AND c.beds ="
+    "public with its own equality": "(SELECT t.cost AS x, c.city AS g FROM t JOIN places c ON t.place = c.place AND "
+    "c.beds ="
     " c.same) AS t",
-    "public of different ones": "(SELECT t.cost AS x, c.city AS g FROM t JOIN (SELECT DISTINCT city FROM places) AS c ON c.city"
+    "public of different ones": "(SELECT t.cost AS x, c.city AS g FROM t JOIN (SELECT DISTINCT city FROM places) AS c "
+    "ON c.city"
     " = t.city) AS t",
     "twice": "(SELECT cost AS x, place AS g FROM t UNION ALL SELECT cost, place FROM t) AS t",
     "twice with public": "(SELECT cost AS x, place AS g FROM t UNION ALL SELECT c.beds, t.place FROM t JOIN places c ON"
     " c.place = t.place) AS t",
-    "listed": "(SELECT c.n AS x, c.name AS g FROM t JOIN (SELECT 'a' AS place, 'left' AS name, 7 AS n UNION ALL SELECT 'b',"
+    "listed": "(SELECT c.n AS x, c.name AS g FROM t JOIN (SELECT 'a' AS place, 'left' AS name, 7 AS n UNION ALL SELECT "
+    "'b',"
     " 'right', -3 UNION ALL SELECT 'a', 'up', 5) AS c ON c.place = t.place) AS t",
     "in public": "(SELECT cost AS x, place AS g FROM t WHERE place IN (SELECT place FROM places WHERE beds > 2)) AS t",
     "not in public": "(SELECT cost AS x, place AS g FROM t WHERE place NOT IN (SELECT city FROM places)) AS t",
-    "exists public": "(SELECT cost AS x, place AS g FROM t WHERE EXISTS (SELECT 1 FROM places c WHERE c.beds = t.cost)) AS t",
+    "exists public": "(SELECT cost AS x, place AS g FROM t WHERE EXISTS (SELECT 1 FROM places c WHERE c.beds = "
+    "t.cost)) AS t",
 }
 # What is selected, and how it is grouped.
 SELECTS = (
@@ -247,13 +281,17 @@ class Related(World):
 
     def __init__(self, neighbours: str, name: str = "keyed", kind: str = "duckdb") -> None:
         toml, schemas = {"keyed": (TOML, SCHEMAS), "rows": (ROWS_TOML, ROWS_SCHEMAS)}[name]
-        self.name, self.neighbours, self.text, self.schemas, self.kind = name, neighbours, False, schemas, kind
+        self.name = name
+        self.neighbours = neighbours
+        self.text = False
+        self.schemas = schemas
+        self.kind = kind
         self.parallel = 0
         self.take(complete(loads(toml.format(neighbours=neighbours), Path("/")), schemas, {}))
         self.fill({"places": tuple({"same": row["beds"], **row} for row in PLACES)})
         self.catalog = with_public_facts(self.catalog, self.engine)
 
-    def plan_or_none(self, text: str) -> tuple[AnnotatedPlan, str] | None:
+    def plan_or_none(self, text: str) -> tuple[MeasuredPlan, str] | None:
         try:
             return self.plan(text)
         except Refused:

@@ -27,16 +27,21 @@ ROW = {
 
 
 def stacked(condition: str, where: str = "true") -> str:
-    """Three counts that one row can raise at once; a planner that believes none can would ask for a third of the noise."""
+    """Three counts that one row can raise at once; a planner that believes none can would ask for a third of the
+    noise.
+    """
     other = ", ".join(f"COUNT(CASE WHEN {condition} AND {more} THEN 1 END)" for more in ("b", "b IS NOT NULL"))
     return f"SELECT COUNT(CASE WHEN {condition} THEN 1 END), {other} FROM t WHERE {where}"
 
 
-NEW_YEAR, LATER = "TIMESTAMP '2020-01-01 00:00:00'", "TIMESTAMP '2020-01-05 12:00:00'"
+NEW_YEAR = "TIMESTAMP '2020-01-01 00:00:00'"
+LATER = "TIMESTAMP '2020-01-05 12:00:00'"
 LARGE = "big BETWEEN 9007199254740992 AND 9007199254740996"
 STACKED = {
     "a date beside a timestamp": stacked("day = TIMESTAMP '2020-01-01 00:00:00'"),
-    "a date in a list of timestamps": stacked("day IN (TIMESTAMP '2020-01-01 00:00:00', TIMESTAMP '2021-01-01 00:00:00')"),
+    "a date in a list of timestamps": stacked(
+        "day IN (TIMESTAMP '2020-01-01 00:00:00', TIMESTAMP '2021-01-01 00:00:00')"
+    ),
     "the earlier of a date and a timestamp": stacked(f"LEAST(day, {LATER}) = {NEW_YEAR}"),
     "a date or else a timestamp": stacked(f"COALESCE(day, {LATER}) = {NEW_YEAR}"),
     "a date that is a timestamp made NULL": stacked("NULLIF(day, TIMESTAMP '2020-01-01 00:00:00') IS NULL"),
@@ -61,11 +66,14 @@ STACKED = {
 def overflowing() -> str:
     """An integer sum whose exact bound fits 64 bits, while the doubles it comes from were rounded above their bound."""
     for n in range(1, 1000):
-        a, b = 1.0e8 + 1 / n, 2.0e9 + 1 / (n + 1)
+        a = 1.0e8 + 1 / n
+        b = 2.0e9 + 1 / (n + 1)
         exact = 10 * Fraction(a) * Fraction(b)
         top = math.ceil(exact)
         if int(10.0 * a * b) > top:
-            return f"SELECT COUNT(CASE WHEN CAST(d * {a!r} * {b!r} AS INTEGER) + {INT64_MAX - top} > i THEN 1 END) FROM t"
+            return (
+                f"SELECT COUNT(CASE WHEN CAST(d * {a!r} * {b!r} AS INTEGER) + {INT64_MAX - top} > i THEN 1 END) FROM t"
+            )
     raise AssertionError("no such pair of factors")
 
 
@@ -75,14 +83,18 @@ RAISING = {
     "an escape of two bytes": "SELECT COUNT(*) FROM t WHERE t LIKE 'aé' ESCAPE 'é'",
     "a sum above 64 bits": overflowing(),
     "the lowest integer over -1": "SELECT COUNT(big // (i - 2)), COUNT(f // (i - 2)), COUNT(big % (i - 2)) FROM t",
-    "its negative, its magnitude": "SELECT COUNT(-f), COUNT(ABS(f)), COUNT(f - 1), COUNT(f * f), SUM(CLAMP(-f, 0, 5)) FROM t",
-    "a division by zero": "SELECT COUNT(i / (i - 1)), COUNT(i // (i - 1)), COUNT(i % (i - 1)), COUNT(g / (g - 1)) FROM t",
-    "a cast that does not fit": "SELECT COUNT(CAST(g * 1e300 AS INTEGER)), COUNT(CAST(t AS DATE)), COUNT(t::INTEGER) FROM t",
+    "its negative, its magnitude": "SELECT COUNT(-f), COUNT(ABS(f)), COUNT(f - 1), COUNT(f * f), SUM(CLAMP(-f, 0, 5)) "
+    "FROM t",
+    "a division by zero": "SELECT COUNT(i / (i - 1)), COUNT(i // (i - 1)), COUNT(i % (i - 1)), COUNT(g / (g - 1)) FROM "
+    "t",
+    "a cast that does not fit": "SELECT COUNT(CAST(g * 1e300 AS INTEGER)), COUNT(CAST(t AS DATE)), COUNT(t::INTEGER) "
+    "FROM t",
     "a NULL of another type": "SELECT COUNT(CASE WHEN COALESCE(i, CAST(NULL AS DATE)) > 0 THEN 1 END) FROM t",
     "a part of a date that is NULL": "SELECT COUNT(EXTRACT(MONTH FROM CASE WHEN b THEN NULL END)) FROM t",
     "the hour of a date": "SELECT date_trunc('hour', day), COUNT(*) FROM t WHERE day < DATE '2020-02-01' GROUP BY 1",
     "the lowest integers as keys": "SELECT big, COUNT(*) FROM t WHERE big < -9223372036854775800 GROUP BY 1",
-    "a date and a timestamp compared": "SELECT COUNT(CASE WHEN day < TIMESTAMP '2020-01-01 12:00:00' THEN 1 END) FROM t",
+    "a date and a timestamp compared": "SELECT COUNT(CASE WHEN day < TIMESTAMP '2020-01-01 12:00:00' THEN 1 END) FROM "
+    "t",
 }
 
 
@@ -107,7 +119,12 @@ def test_no_row_makes_the_engine_raise(name: str, world: Callable[..., Any]) -> 
         plan, sql = here.plan(RAISING[name])
     except Refused:
         return  # refused before anything is spent, whatever the rows
-    for rows in ((), (ROW,), (ROW | {"big": INT64_MIN}, ROW | dict.fromkeys(ROW)), (ROW | {"g": math.nan, "t": "aé!"},)):
+    for rows in (
+        (),
+        (ROW,),
+        (ROW | {"big": INT64_MIN}, ROW | dict.fromkeys(ROW)),
+        (ROW | {"g": math.nan, "t": "aé!"},),
+    ):
         here.fill({"t": rows})
         here.vectors(plan, sql)
 
@@ -161,14 +178,17 @@ cost = { type = "integer", bounds = [0, 9] }
 """
 
 
-@pytest.mark.parametrize("sql", ["SELECT SUM(age) FROM people", "SELECT AVG(age) FROM people", "SELECT COUNT(*) FROM people"])
+@pytest.mark.parametrize(
+    "sql", ["SELECT SUM(age) FROM people", "SELECT AVG(age) FROM people", "SELECT COUNT(*) FROM people"]
+)
 def test_someone_without_a_row_in_the_units_own_table_may_come_in_place_of_another(sql: str) -> None:
     """Whoever has visits alone is a unit too; the table of people is not surely one row for each."""
     schemas = {"people": {"person": "BIGINT", "age": "BIGINT"}, "visits": {"person": "BIGINT", "cost": "BIGINT"}}
     catalog = complete(loads(WARD + VISITS, Path("/")), schemas, {})
     question = read(sql, catalog, dt.datetime(2024, 1, 1))
     plan = annotated(question, catalog)  # type: ignore[arg-type]
-    text, engine = emit(plan.limited.root, catalog, "duckdb"), MemoryEngine(catalog, schemas)
+    text = emit(plan.root, catalog, "duckdb")
+    engine = MemoryEngine(catalog, schemas)
     others = ({"person": 1, "age": 90}, {"person": 2, "age": 60})
     seen = []
     for people, visits in (((*others, {"person": 3, "age": 90}), ()), (others, ({"person": 4, "cost": 9},))):

@@ -1,5 +1,7 @@
-"""Columns whose collation takes different texts for equal: equality is that of bytes all the same, on every engine, so that no
-person changes how another's text is shown, is in two counts that exclude each other, or shares a unit with somebody else."""
+"""Columns whose collation takes different texts for equal: equality is that of bytes all the same, on every engine, so
+that no
+person changes how another's text is shown, is in two counts that exclude each other, or shares a unit with somebody
+else."""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from obverse.catalog.load import loads
 from obverse.core.types import Value
 from obverse.plan.emit.emit import emit
 from obverse.plan.emit.overlay import Correction, Overlay
-from obverse.session.public_facts import with_public_facts
+from obverse.session.project import with_public_facts
 from obverse.testing.neighbours import Family, Row, Tables
 from tests.soundness.conftest import HASH_KEY, World
 from tests.soundness.stacked import Exact
@@ -81,13 +83,17 @@ QUESTIONS = (
 )
 
 
-
 class Collated(World):
     """Persons whose keys and words differ in the case of letters alone, in columns that are compared without it."""
 
     def __init__(self, kind: str, texts: str) -> None:
-        self.name, self.neighbours, self.text, self.kind, self.parallel = "collated", "add-remove", False, kind, 0
-        self.texts, self.schemas = texts, SCHEMAS
+        self.name = "collated"
+        self.neighbours = "add-remove"
+        self.text = False
+        self.kind = kind
+        self.parallel = 0
+        self.texts = texts
+        self.schemas = SCHEMAS
         self.take(complete(loads(TOML, Path("/")), SCHEMAS, {}))
         self.fill({"names": NAMES})
         self.catalog = with_public_facts(self.catalog, self.engine)
@@ -96,7 +102,7 @@ class Collated(World):
         """What mechanisms see of a question over these rows."""
         plan, sql = self.plan(text)
         if overlay is not None:
-            sql = emit(plan.limited.root, self.catalog, self.engine.dialect, HASH_KEY, overlay)
+            sql = emit(plan.root, self.catalog, self.engine.dialect, HASH_KEY, overlay)
         ((found,),) = self.answers([(plan, sql)], [{"t": tuple(rows), "names": NAMES}])
         return found
 
@@ -106,7 +112,9 @@ def row(person: str, name: Value, n: int = 1) -> Row:
 
 
 def families() -> list[Family]:
-    """To a base of persons with small letters: somebody of all variants, of one, of the key of somebody else in capitals."""
+    """To a base of persons with small letters: somebody of all variants, of one, of the key of somebody else in
+    capitals.
+    """
     base = tuple(row(f"p{i}", "alice" if i % 2 else "bob", i % 10) for i in range(20))
     units: list[tuple[Row, ...]] = [
         tuple(row("q", word, i) for i, word in enumerate(VARIANTS)),
@@ -119,7 +127,9 @@ def families() -> list[Family]:
     return [Family({"t": rows, "names": NAMES}, tuple(made)) for rows in (base, base[:3], ())]
 
 
-@pytest.fixture(scope="module", params=[*COLLATED.items(), ("postgres", "public.citext")], ids=lambda one: "-".join(one))
+@pytest.fixture(
+    scope="module", params=[*COLLATED.items(), ("postgres", "public.citext")], ids=lambda one: "-".join(one)
+)
 def here(request: pytest.FixtureRequest) -> Iterator[Collated]:
     made = Collated(*request.param)
     yield made

@@ -1,4 +1,6 @@
-"""Sums are exact integers: the same in any order and by any number of threads, and neighbours differ by what they should."""
+"""Sums are exact integers: the same in any order and by any number of threads, and neighbours differ by what they
+should.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,8 @@ def catalog() -> Catalog:
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as made:
         made.execute(
-            "CREATE TABLE rows AS SELECT CAST(list_value(9007199254740992, 1, -9007199254740992)[i % 3 + 1] AS DOUBLE) AS x,"
+            "CREATE TABLE rows AS SELECT CAST(list_value(9007199254740992, 1, -9007199254740992)[i % 3 + 1] AS DOUBLE) "
+            "AS x,"
             " (i * 7919 % 1000003) / 1000003.0 AS y, ((i * 104729) % 200001 - 100000) / 100.0 AS c,"
             f" i * 22517998136 - 9007199254740993 AS n, i % 7 AS k, hash(i) AS h FROM range({ROWS}) AS r(i)"
         )
@@ -58,7 +61,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
 def sql_of(text: str, catalog: Catalog) -> str:
     question = read(text, catalog, dt.datetime(2024, 1, 1))
     assert isinstance(question, Question)
-    return emit(annotated(question, catalog).limited.root, catalog, "duckdb")
+    return emit(annotated(question, catalog).root, catalog, "duckdb")
 
 
 @pytest.mark.parametrize("text", QUESTIONS)

@@ -1,4 +1,6 @@
-"""Random expressions on adversarial rows: none raises, each value lies within its facts and equals its reference meaning."""
+"""Random expressions on adversarial rows: none raises, each value lies within its facts and equals its reference
+meaning.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What planning believes of a relation's columns holds of every row that the emitted SQL gives: type, NULL, bounds, units."""
+"""What planning believes of a relation's columns holds of every row that the emitted SQL gives: type, NULL, bounds,
+units.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ from obverse.core.types import Type, Value
 from obverse.plan.dialects import DIALECTS
 from obverse.plan.emit.sources import Sources
 from obverse.plan.expressions import ColumnFacts, as_number
-from obverse.plan.nodes import Relation, every
 from obverse.plan.query import Question
+from obverse.plan.relation import Relation, every
 from obverse.plan.stability.derive import facts_of
 from obverse.session.planning import read
 from obverse.testing.neighbours import family
@@ -30,9 +32,11 @@ MORE = {
     "sums of hundredths": "(SELECT SUM(0.01 * CASE WHEN age > 9 THEN 57 ELSE 0 END) AS x, MIN(sex) AS g FROM people"
     " GROUP BY person) AS t",
     "averages of thirds": "(SELECT AVG(cost / 3) AS x, MAX(cost) > 3 AS g FROM visits GROUP BY person) AS t",
-    "our name for a look-up": "(SELECT look_up2 AS x, look_up2 > 9 AS g FROM (SELECT person, age AS look_up2 FROM people) AS a"
+    "our name for a look-up": "(SELECT look_up2 AS x, look_up2 > 9 AS g FROM (SELECT person, age AS look_up2 FROM "
+    "people) AS a"
     " WHERE EXISTS (SELECT 1 FROM visits v WHERE v.person = a.person)) AS t",
-    "our name for a match": "(SELECT matched AS x, matched > 9 AS g FROM (SELECT person, age AS matched FROM people EXCEPT"
+    "our name for a match": "(SELECT matched AS x, matched > 9 AS g FROM (SELECT person, age AS matched FROM people "
+    "EXCEPT"
     " SELECT person, n FROM (SELECT person, CAST(cost AS INTEGER) AS n FROM visits) AS v) AS t) AS t",
 }
 

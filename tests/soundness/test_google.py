@@ -17,19 +17,24 @@ OPTIONS = ("", "max_groups_contributed=2", "max_groups_contributed=2, group_sele
 BY_GROUP = (
     "COUNT(*), COUNT(x, contribution_bounds_per_group => (1, 2)), COUNT(DISTINCT person)",
     "SUM(x), SUM(x, contribution_bounds_per_group => (-3.5, 60)), SUM(x, contribution_bounds_per_row => (0, 7))",
-    "AVG(x, contribution_bounds_per_group => (-1, 5)), AVG(x), SUM(x * 1e30, contribution_bounds_per_group => (-9, 100))",
+    "AVG(x, contribution_bounds_per_group => (-1, 5)), AVG(x), SUM(x * 1e30, contribution_bounds_per_group => (-9, "
+    "100))",
 )
 BY_ROW = (
     "PERCENTILE_CONT(x, 0.5, contribution_bounds_per_row => (0, 50)), COUNT(DISTINCT person)",
     "VAR_POP(x), STDDEV_POP(x, contribution_bounds_per_row => (-2, 2))",
 )
-ROWS = ("COUNT(*), SUM(x, contribution_bounds_per_row => (0, 7)), AVG(x), PERCENTILE_CONT(x, 0.25), COUNT(DISTINCT person)",)
+ROWS = (
+    "COUNT(*), SUM(x, contribution_bounds_per_row => (0, 7)), AVG(x), PERCENTILE_CONT(x, 0.25), COUNT(DISTINCT person)",
+)
 SOURCES = (
     "(SELECT person, cost AS x, place AS g FROM visits) AS t",
     "(SELECT v.person AS person, v.cost + p.age AS x, p.sex AS g FROM people p LEFT JOIN visits v USING (person)) AS t",
-    "(SELECT a.person AS person, a.cost - b.cost AS x, b.place AS g FROM visits a JOIN visits b ON a.person = b.person) AS t",
+    "(SELECT a.person AS person, a.cost - b.cost AS x, b.place AS g FROM visits a JOIN visits b ON a.person = "
+    "b.person) AS t",
     "(SELECT person, age AS x, sex AS g FROM people) AS t",
-    "(SELECT b.person AS person, a.cost AS x, b.place AS g FROM visits a LEFT JOIN visits b ON a.person = b.person AND a.cost <"
+    "(SELECT b.person AS person, a.cost AS x, b.place AS g FROM visits a LEFT JOIN visits b ON a.person = b.person AND "
+    "a.cost <"
     " b.cost) AS t",
 )
 KEYS = ("", "g", "g, x > 3")
@@ -58,7 +63,9 @@ def law(neighbours: str, texts: Sequence[str], seed: int) -> int:
         assert pairs >= UNITS
         for text, found in zip(plans, reach):
             for claim in found:
-                assert claim.holds(), f"{neighbours}: {text}: measure {claim.measure} moved {claim.ratio} of its {claim.norm}"
+                assert claim.holds(), (
+                    f"{neighbours}: {text}: measure {claim.measure} moved {claim.ratio} of its {claim.norm}"
+                )
         return len(plans)
     finally:
         here.engine.close()
@@ -70,7 +77,14 @@ def test_no_unit_moves_what_is_gathered_further_than_claimed(neighbours: str) ->
     assert law(neighbours, list(questions())[turn::5], 4 + turn) >= 25
 
 
-SEARCHED = ("COUNT(*), SUM(f)", "SUM(g), AVG(-g)", "AVG(f), SUM(d)", "VAR_POP(g)", "AVG(big), SUM(i)", "PERCENTILE_CONT(f, .5)")
+SEARCHED = (
+    "COUNT(*), SUM(f)",
+    "SUM(g), AVG(-g)",
+    "AVG(f), SUM(d)",
+    "VAR_POP(g)",
+    "AVG(big), SUM(i)",
+    "PERCENTILE_CONT(f, .5)",
+)
 
 
 @pytest.mark.parametrize("seed", [2, pytest.param(3, marks=pytest.mark.soak)])
@@ -83,7 +97,9 @@ def test_no_unit_moves_what_bounds_are_found_by_further_than_claimed(neighbours:
         for select in SEARCHED:
             for key, options in (("", ""), ("s, ", "max_groups_contributed=1"), ("", "max_rows_contributed=1")):
                 grouped = " GROUP BY s" if key else ""
-                plans += here.searches(f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({options}) {key}{select} FROM t{grouped}")
+                plans += here.searches(
+                    f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS({options}) {key}{select} FROM t{grouped}"
+                )
         reach, pairs = here.reach_of(plans, here.families((seed,), UNITS))
         assert len(plans) >= 50
         assert pairs >= UNITS
@@ -106,7 +122,8 @@ def test_rows_that_are_units_are_bounded_one_by_one(neighbours: str) -> None:
     here = Related(neighbours, "rows")
     head = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1)"
     asked = [
-        f"{head} SUM(n, contribution_bounds_per_group => (1, 4)), COUNT(n, contribution_bounds_per_group => (0, 1)) FROM t",
+        f"{head} SUM(n, contribution_bounds_per_group => (1, 4)), COUNT(n, contribution_bounds_per_group => (0, 1)) "
+        "FROM t",
         f"{head} place, AVG(cost, contribution_bounds_per_group => (0, 9)), VAR_POP(n), COUNT(*) FROM t GROUP BY place",
     ]
     try:

@@ -1,4 +1,6 @@
-"""Growing data: a unit moves only questions that touch its partition, and those no further than claimed; on every engine."""
+"""Growing data: a unit moves only questions that touch its partition, and those no further than claimed; on every
+engine.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from obverse.catalog.complete import complete
 from obverse.catalog.load import loads
 from obverse.core.types import Value
 from obverse.plan.partitions import touched
-from obverse.session.opening import grown
+from obverse.session.project import grown
 from obverse.testing.neighbours import Family, Row, family
 from tests.soundness.conftest import World
 from tests.soundness.stacked import moved
@@ -52,7 +54,11 @@ class Growing(World):
 
     def __init__(self, counts: str, kind: str, retired: int | None = None) -> None:
         self.first = 1 + (retired or 0)
-        self.name, self.neighbours, self.text, self.kind, self.parallel = counts, "add-remove", False, kind, 0
+        self.name = counts
+        self.neighbours = "add-remove"
+        self.text = False
+        self.kind = kind
+        self.parallel = 0
         self.schemas = SCHEMAS
         catalog = complete(loads(TOML.format(counts=counts), Path("/")), SCHEMAS, {})
         self.take(grown(catalog, THROUGH, retired))
@@ -64,7 +70,9 @@ class Growing(World):
         return {min(found)} if found and self.name == "first" else found
 
 
-PARAMS = [(counts, kind, retired) for kind in STANDS for counts, retired in (("first", None), ("first", 1), ("each", None))]
+PARAMS = [
+    (counts, kind, retired) for kind in STANDS for counts, retired in (("first", None), ("first", 1), ("each", None))
+]
 
 
 @pytest.fixture(scope="module", params=PARAMS, ids=lambda one: "-".join(map(str, one)))
@@ -79,7 +87,9 @@ def databases(one: Family) -> list[dict[str, tuple[Row, ...]]]:
 
 
 def test_a_unit_moves_only_what_touches_its_partition_and_no_further_than_claimed(here: Growing) -> None:
-    """Where the unit is one's part of a partition, somebody who is in several moves a question as often as she is in it."""
+    """Where the unit is one's part of a partition, somebody who is in several moves a question as often as she is in
+    it.
+    """
     texts = (*QUESTIONS, *OF_PERSONS)
     plans = [here.plan(text) for text in texts]
     apart = within = 0
@@ -87,7 +97,7 @@ def test_a_unit_moves_only_what_touches_its_partition_and_no_further_than_claime
         one = family(here.catalog, SCHEMAS, seed, units=14, crowd=3)
         seen = here.answers(plans, databases(one))
         for text, (plan, _), exact in zip(texts, plans, seen):
-            among = touched(plan.limited.question.relation, here.catalog)
+            among = touched(plan.question.relation, here.catalog)
             assert among is not None
             for place, unit in enumerate(one.units, 1):
                 inside = [p for p in here.partitions(unit["t"]) if among.first <= p <= among.last]
@@ -97,7 +107,9 @@ def test_a_unit_moves_only_what_touches_its_partition_and_no_further_than_claime
                     assert claim.holds(Fraction(times)), f"{here.label}: {text}: {claim}"
                 if not inside:
                     apart += 1
-                    assert exact[0] == exact[place] or all(claim.ratio == 0 for claim in claims), f"{here.label}: {text}"
+                    assert exact[0] == exact[place] or all(claim.ratio == 0 for claim in claims), (
+                        f"{here.label}: {text}"
+                    )
                 within += any(claim.ratio > Fraction(1, 2) for claim in claims)
     assert apart >= 30
     assert within >= 30
@@ -107,7 +119,7 @@ def test_a_question_that_names_partitions_touches_those(here: Growing) -> None:
     found = []
     for text in QUESTIONS:
         plan, _ = here.plan(text)
-        among = touched(plan.limited.question.relation, here.catalog)
+        among = touched(plan.question.relation, here.catalog)
         assert among is not None
         found.append((among.first, among.last))
     assert found == [(max(first, here.first), last) for first, last in ((2, 2), (2, 3), (1, 2), (1, 2), (1, 3), (3, 3))]
@@ -117,7 +129,8 @@ def test_rows_of_retired_partitions_are_not_read(here: Growing) -> None:
     plans = [here.plan(text) for text in (*QUESTIONS, *OF_PERSONS)]
     rows = dict(family(here.catalog, SCHEMAS, 3, units=14, crowd=3).database(0))
     kept = {"t": tuple(row for row in rows["t"] if row["wave"] is None or int(str(row["wave"])) >= here.first)}
-    whole, rest = here.answers(plans, [rows]), here.answers(plans, [kept])
+    whole = here.answers(plans, [rows])
+    rest = here.answers(plans, [kept])
     assert whole == rest
     assert here.first == 1 or len(kept["t"]) < len(rows["t"])
 
@@ -135,7 +148,7 @@ def test_rows_of_retired_partitions_are_not_read(here: Growing) -> None:
 def test_what_is_not_known_to_be_in_some_partitions_touches_all(text: str) -> None:
     here = Growing("first", "duckdb")
     plan, _ = here.plan(text)
-    among = touched(plan.limited.question.relation, here.catalog)
+    among = touched(plan.question.relation, here.catalog)
     here.stand.close()
     assert among is not None
     assert (among.first, among.last) == (1, THROUGH)

@@ -1,4 +1,6 @@
-"""The law's own check where keys are discovered and measures are more than sums: claims are tight, faults are noticed."""
+"""The law's own check where keys are discovered and measures are more than sums: claims are tight, faults are
+noticed.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,8 @@ FOUND = {
     "discovered by single rows": f"SELECT x / 3, COUNT(*), MEDIAN(x) FROM {ONE} GROUP BY 1",
     "units of discovered": f"SELECT x / 3, COUNT(DISTINCT who) FROM {T} GROUP BY 1",
 }
-# A unit chooses its keys and different values over all grouping sets together, so it cannot do in each what it does in one:
-# the claim counts every set in full, and of n sets a n-th is reached.
+# A unit chooses its keys and different values over all grouping sets together, so it cannot do in each what it does in
+# one: the claim counts every set in full, and of n sets a n-th is reached.
 LOOSE = {
     "different values in grouping sets": (f"SELECT g, COUNT(DISTINCT x) FROM {T} GROUP BY ROLLUP (g)", 2),
     "units in grouping sets": (f"SELECT g, COUNT(DISTINCT who) FROM {T} GROUP BY CUBE (g)", 2),
@@ -66,7 +68,9 @@ def alike(here: Related, seed: int) -> Family:
     for n, unit in enumerate(made.units * 2):
         keys = {"person": 1_000 + n, "visit": 10_000 + n}
         for name, rows in unit.items():
-            base[name] += [{**row, **{key: own for key, own in keys.items() if row.get(key) is not None}} for row in rows]
+            base[name] += [
+                {**row, **{key: own for key, own in keys.items() if row.get(key) is not None}} for row in rows
+            ]
     return Family({name: tuple(rows) for name, rows in base.items()}, made.units)
 
 
@@ -93,7 +97,9 @@ def test_some_unit_goes_half_way_so_that_a_claim_cut_to_045_is_noticed(
 
 
 @pytest.mark.parametrize("name", LOOSE)
-def test_choices_over_all_grouping_sets_reach_what_one_set_would(name: str, worlds: dict[tuple[str, str], Related]) -> None:
+def test_choices_over_all_grouping_sets_reach_what_one_set_would(
+    name: str, worlds: dict[tuple[str, str], Related]
+) -> None:
     here = worlds["keyed", "add-remove"]
     text, sets = LOOSE[name]
     for claim in reach(here, text, families_of(here, name)):
@@ -107,7 +113,9 @@ def person(key: int, age: int) -> dict[str, tuple[Row, ...]]:
 
 
 YOUNG = [person(key, 10) for key in range(1, 7)]
-EVEN = Family({name: tuple(row for one in YOUNG for row in one[name]) for name in YOUNG[0]}, (person(7, 90), person(8, 50)))
+EVEN = Family(
+    {name: tuple(row for one in YOUNG for row in one[name]) for name in YOUNG[0]}, (person(7, 90), person(8, 50))
+)
 MUTATIONS = {
     "units meet in a join": (PAIRS, "g, COUNT(*)", "g", "ON l.u = r.u", "ON TRUE"),
     "units meet in a look-up": (FROMS["exists"], "COUNT(*)", "", "l.u = r.u", "TRUE"),
@@ -129,7 +137,10 @@ def test_a_fault_in_the_emitted_sql_is_noticed(name: str, worlds: dict[tuple[str
     here = worlds["keyed", "add-remove"]
     plan, sql = here.plan(f"SELECT {select} FROM {source}" + (f" GROUP BY {group}" if group else ""))
     assert right in sql, sql
-    families = [family(here.catalog, here.schemas, seed, units=12, crowd=seed) for seed in (0, 1, 3)] + [alike(here, 3), EVEN]
+    families = [family(here.catalog, here.schemas, seed, units=12, crowd=seed) for seed in (0, 1, 3)] + [
+        alike(here, 3),
+        EVEN,
+    ]
     (held, broken), _ = here.reach_of([(plan, sql), (plan, sql.replace(right, wrong))], families)
     assert all(claim.holds() for claim in held)
     assert not all(claim.holds() for claim in broken)
@@ -158,11 +169,25 @@ def test_a_public_table_that_has_grown_since_it_was_counted_multiplies_no_row_fu
 ODD = "(SELECT cost * 1 AS x, note AS a, remark AS b FROM visits) AS t"
 ODD_PAIRS = "(SELECT v.note AS a, v.remark AS b FROM visits v JOIN visits w ON v.person = w.person) AS t"
 ORDERED = {  # what is asked, and what of its SQL makes the order of rows unimportant
-    "zeros": (f"SELECT x / 3, COUNT(*) FROM {ODD} GROUP BY 1", "CASE WHEN f0 = 0 THEN CAST('0.0' AS DOUBLE) ELSE f0 END", "f0"),
-    "votes": (f"SELECT a, b, COUNT(*) FROM {ODD} GROUP BY 1, 2", ", f0 NULLS LAST, f1 NULLS LAST) AS place", ") AS place"),
-    "values": (f"SELECT a, COUNT(DISTINCT b) FROM {ODD} GROUP BY a", ", f0 NULLS LAST, t0 NULLS LAST) AS place", ") AS place"),
+    "zeros": (
+        f"SELECT x / 3, COUNT(*) FROM {ODD} GROUP BY 1",
+        "CASE WHEN f0 = 0 THEN CAST('0.0' AS DOUBLE) ELSE f0 END",
+        "f0",
+    ),
+    "votes": (
+        f"SELECT a, b, COUNT(*) FROM {ODD} GROUP BY 1, 2",
+        ", f0 NULLS LAST, f1 NULLS LAST) AS place",
+        ") AS place",
+    ),
+    "values": (
+        f"SELECT a, COUNT(DISTINCT b) FROM {ODD} GROUP BY a",
+        ", f0 NULLS LAST, t0 NULLS LAST) AS place",
+        ") AS place",
+    ),
     "pairs": (
-        f"SELECT a, b, COUNT(*) FROM {ODD_PAIRS} GROUP BY 1, 2", "ORDER BY h, c0 NULLS LAST, c1 NULLS LAST)", "ORDER BY h)",
+        f"SELECT a, b, COUNT(*) FROM {ODD_PAIRS} GROUP BY 1, 2",
+        "ORDER BY h, c0 NULLS LAST, c1 NULLS LAST)",
+        "ORDER BY h)",
     ),
 }
 TIED = (("a\x1fb", "c"), ("a", "b\x1fc"), ("", ""), ("", "c"))  # the first two are alike once they are written in one
@@ -171,7 +196,9 @@ NULLS = (("\x1e", ""), (None, ""), ("", "a"), ("a", "a"))
 
 @pytest.mark.parametrize("name", ORDERED)
 def test_the_order_of_rows_chooses_nothing(name: str, worlds: dict[tuple[str, str], Related]) -> None:
-    """Neither among values whose hashes are alike (texts that hold the signs between them), nor which zero stands for both."""
+    """Neither among values whose hashes are alike (texts that hold the signs between them), nor which zero stands
+    for both.
+    """
     here = worlds["keyed", "add-remove"]
     text, right, wrong = ORDERED[name]
     plan, sql = here.plan(text)

@@ -1,4 +1,6 @@
-"""The master law: no unit moves the measures of a question further than claimed, alone or together; and claims are tight."""
+"""The master law: no unit moves the measures of a question further than claimed, alone or together; and claims are
+tight.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,11 @@ from tests.stands import STANDS
 
 NOW = dt.datetime(2024, 2, 29, 12, 30)
 
-EXACT, HALF = "exact", "half"
+EXACT = "exact"
+HALF = "half"
 
-# Every shape of the first SQL, over table t of conftest. EXACT: under add-remove some pair reaches every claim in full (but
-# for a hundred-thousandth, which rounding a weight to 20 bits may take).
+# Every shape of the first SQL, over table t of conftest. EXACT: under add-remove some pair reaches every claim in full
+# (but for a hundred-thousandth, which rounding a weight to 20 bits may take).
 QUESTIONS: tuple[tuple[str, str], ...] = (
     ("SELECT COUNT(*) FROM t", EXACT),
     ("SELECT COUNT(i) FROM t", EXACT),
@@ -59,7 +62,8 @@ QUESTIONS: tuple[tuple[str, str], ...] = (
     ("SELECT s, o, b, COUNT(i), SUM(i) FROM t GROUP BY s, o, b", EXACT),
     ("SELECT o, VAR_SAMP(i) FROM t GROUP BY o", EXACT),
     (
-        "SELECT COUNT(*) FILTER (WHERE o = 'x'), COUNT(*) FILTER (WHERE o = 'y'), COUNT(*) FILTER (WHERE b), SUM(w) FROM t",
+        "SELECT COUNT(*) FILTER (WHERE o = 'x'), COUNT(*) FILTER (WHERE o = 'y'), COUNT(*) FILTER (WHERE b), SUM(w) "
+        "FROM t",
         EXACT,
     ),
     ("SELECT l, COUNT(*), SUM(c), AVG(c) FROM t GROUP BY l", EXACT),  # long lists are looked up after adding up
@@ -92,7 +96,9 @@ def assert_law(name: str, questions: Sequence[tuple[str, str]], reach: Sequence[
             assert claim.holds(), f"{name}: {text}: measure {claim.measure} moved {claim.ratio} times its {claim.norm}"
 
 
-def assert_tight(name: str, questions: Sequence[tuple[str, str]], reach: Sequence[tuple[Claimed, ...]], exact: bool) -> None:
+def assert_tight(
+    name: str, questions: Sequence[tuple[str, str]], reach: Sequence[tuple[Claimed, ...]], exact: bool
+) -> None:
     for (text, kind), found in zip(questions, reach):
         needed = 1 - 1e-5 if exact and kind == EXACT else 0.5
         if "replace" in name and text in UNMOVED and not name.startswith(("many", "path")):
@@ -128,7 +134,9 @@ def test_the_law_holds_where_every_column_lies_as_text(
 
 
 @pytest.mark.parametrize("neighbours", BOTH)
-def test_a_claim_cut_to_045_is_noticed_and_an_exact_one_cut_by_a_tenth(neighbours: str, world: Callable[..., Any]) -> None:
+def test_a_claim_cut_to_045_is_noticed_and_an_exact_one_cut_by_a_tenth(
+    neighbours: str, world: Callable[..., Any]
+) -> None:
     """The checker's own check, for each claim by itself: cut it and some pair must be too far apart."""
     questions = QUESTIONS[2:13:2] + QUESTIONS[23:30:3]
     for unit in ("one", "many"):
@@ -151,13 +159,15 @@ def test_sql_that_limits_less_than_the_plan_claims_is_noticed(text: str, world: 
     loose = replace(here.catalog, tables=dict(here.catalog.tables) | {"t": replace(table, limits=Limits(30))})
     question = read(text, loose, NOW)
     assert isinstance(question, Question)
-    sql = emit(annotated(question, loose).limited.root, loose, "duckdb")
+    sql = emit(annotated(question, loose).root, loose, "duckdb")
     one = here.families((1,), units=6)[0]
     seen = []
     for place in range(len(one.units) + 1):
         here.fill(one.database(place))
         seen.append(here.vectors(plan, sql))
-    assert not all(claim.holds() for a, b in one.pairs(here.catalog.neighbours) for claim in moved(plan, seen[a], seen[b]))
+    assert not all(
+        claim.holds() for a, b in one.pairs(here.catalog.neighbours) for claim in moved(plan, seen[a], seen[b])
+    )
 
 
 @pytest.mark.soak

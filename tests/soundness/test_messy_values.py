@@ -1,4 +1,6 @@
-"""Answers over missing, undeclared and misspelled values, without noise, against DuckDB's over rows as they are meant."""
+"""Answers over missing, undeclared and misspelled values, without noise, against DuckDB's over rows as they are
+meant.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ import obverse
 from obverse.testing import noiseless, synthetic
 
 OTHER = "(other)"
-SHORT, LONG, KEYS, STARS = ("low", "high"), tuple(f"s{n}" for n in range(1, 13)), ("k1", "k2", "k3"), (1, 2, 3)
+SHORT = ("low", "high")
+LONG = tuple(f"s{n}" for n in range(1, 13))
+KEYS = ("k1", "k2", "k3")
+STARS = (1, 2, 3)
 MESSY = (*SHORT, "high ", "LOW", "", OTHER, "Ünk", None, "x" * 300)
 TOML = f"""
 [project]
@@ -74,7 +79,8 @@ QUESTIONS = (
 
 
 def stored() -> dict[str, list[Any]]:
-    dice, many = random.Random(3), range(2000)
+    dice = random.Random(3)
+    many = range(2000)
     columns: dict[str, list[Any]] = {"id": list(many), "a": [dice.randrange(100) for _ in many]}
     columns |= {name: [dice.choice(MESSY) for _ in many] for name in "gheoz"}
     columns["s"] = [dice.choice((*LONG, "S1", "s1 ", "", OTHER, None)) for _ in many]

@@ -48,7 +48,11 @@ def test_no_unit_moves_a_question_further_than_one_row_can(neighbours: str) -> N
 
 
 def test_a_unit_counts_with_all_its_rows_and_not_with_the_least_of_them(tmp_path: Path) -> None:
-    columns = {"person": [i % 100 for i in range(600)], "x": [(i * 37) % 101 for i in range(600)], "g": [*"aabab", "b"] * 100}
+    columns = {
+        "person": [i % 100 for i in range(600)],
+        "x": [(i * 37) % 101 for i in range(600)],
+        "g": [*"aabab", "b"] * 100,
+    }
     with noiseless(synthetic({"t": columns}, TOML, tmp_path / "p")) as session:
         assert session.ask("SELECT COUNT(*), AVG(x), MEDIAN(x) FROM t").rows[0] == pytest.approx([100, 50, 50], abs=1.5)
         assert [row[1] for row in session.ask("SELECT g, COUNT(*) FROM t GROUP BY g")] == [50, 50]

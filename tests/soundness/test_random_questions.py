@@ -10,12 +10,12 @@ import pytest
 
 from obverse.core.errors import Refused
 from obverse.core.types import Type
-from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.emit.emit import emit
 from obverse.plan.expressions import ColumnFacts, Expr, Literal, canonical, domain, null_of, refs
 from obverse.plan.functions import call
-from obverse.plan.nodes import Filter, Key, Relation, Scan
 from obverse.plan.query import AggregateCall, Output, Question
+from obverse.plan.relation import Filter, Key, Relation, Scan
+from obverse.plan.sensitivity import MeasuredPlan
 from obverse.plan.stability.filter import keep
 from obverse.plan.stability.scan import scan
 from obverse.session.planning import annotated
@@ -23,7 +23,8 @@ from obverse.testing.conformance.function import random_expression
 from tests.soundness.stacked import moved
 
 AGGREGATES = ("count", "count", "sum", "sum", "avg", "var_pop", "count_distinct", "median", "max", "mode")
-NUMBERS, ORDERED = (Type.INTEGER, Type.DOUBLE), (Type.INTEGER, Type.DOUBLE, Type.DATE, Type.TIMESTAMP)
+NUMBERS = (Type.INTEGER, Type.DOUBLE)
+ORDERED = (Type.INTEGER, Type.DOUBLE, Type.DATE, Type.TIMESTAMP)
 ARGUMENTS = dict.fromkeys(("sum", "avg", "var_pop"), NUMBERS) | dict.fromkeys(("median", "max"), ORDERED)
 SMALL = ("i", "w", "s", "o", "b", "day")  # columns of few values, so that the joint norm is enumerated
 
@@ -35,7 +36,7 @@ def of_type(kinds: tuple[Type, ...], columns: Mapping[str, ColumnFacts], rng: ra
             return expr
 
 
-def random_question(here: Any, rng: random.Random) -> tuple[AnnotatedPlan, str] | None:
+def random_question(here: Any, rng: random.Random) -> tuple[MeasuredPlan, str] | None:
     """A plan and its SQL; None when what was drawn is refused."""
     table = here.catalog.tables["t"]
     names = SMALL if rng.random() < 0.6 else tuple(n for n in table.columns if n not in ("person", "visit"))
@@ -53,9 +54,15 @@ def random_question(here: Any, rng: random.Random) -> tuple[AnnotatedPlan, str] 
         name = rng.choice(AGGREGATES)
         argument = of_type(ARGUMENTS.get(name, tuple(Type)), facts.columns, rng)
         if rng.random() < 0.4:
-            argument = call("case", of_type((Type.BOOLEAN,), facts.columns, rng), argument, null_of(argument.facts.type))
+            argument = call(
+                "case", of_type((Type.BOOLEAN,), facts.columns, rng), argument, null_of(argument.facts.type)
+            )
         calls.append(AggregateCall(name, argument, name))
-    exprs = [c.argument for c in calls if c.argument is not None] + [k.expr for k in keys] + ([predicate] if predicate else [])
+    exprs = (
+        [c.argument for c in calls if c.argument is not None]
+        + [k.expr for k in keys]
+        + ([predicate] if predicate else [])
+    )
     relation: Relation = Scan("t", tuple(sorted({r.name for expr in exprs for r in refs(expr)})))
     relation = relation if predicate is None else Filter(relation, predicate)
     outputs = tuple(Output(f"a{i}", call_argument) for i, call_argument in enumerate(exprs[:1]))
@@ -63,11 +70,11 @@ def random_question(here: Any, rng: random.Random) -> tuple[AnnotatedPlan, str] 
         plan = annotated(Question(relation, keys, tuple(calls), outputs), here.catalog)
     except Refused:
         return None
-    return plan, emit(plan.limited.root, here.catalog, "duckdb")
+    return plan, emit(plan.root, here.catalog, "duckdb")
 
 
-def told(plan: AnnotatedPlan) -> str:
-    question = plan.limited.question
+def told(plan: MeasuredPlan) -> str:
+    question = plan.question
     where = canonical(question.relation.predicate) if isinstance(question.relation, Filter) else "true"
     asked = ", ".join(call.identity for call in question.aggregates)
     return f"{asked} where {where} by {[canonical(key.expr) for key in question.keys]}"
@@ -80,7 +87,7 @@ def check_random(here: Any, seed: int, count: int, units: int) -> tuple[int, int
     """
     rng = random.Random(seed)
     (one,) = here.families((seed,), units=units)
-    plans: list[tuple[AnnotatedPlan, str]] = []
+    plans: list[tuple[MeasuredPlan, str]] = []
     enumerated = 0
     for _ in range(20 * count):
         made = random_question(here, rng)
@@ -104,7 +111,7 @@ def check_random(here: Any, seed: int, count: int, units: int) -> tuple[int, int
     return pairs, enumerated
 
 
-def beats_the_sum(plan: AnnotatedPlan) -> bool:
+def beats_the_sum(plan: MeasuredPlan) -> bool:
     """Whether the joint norm is below that of measures which one unit could max out all at once."""
     return plan.joint.l1 < sum(m.proven.l1 / m.proven.linf for m in plan.measures)
 
@@ -113,7 +120,9 @@ def beats_the_sum(plan: AnnotatedPlan) -> bool:
     ("unit", "neighbours"),
     [("row", "add-remove"), ("row", "replace"), ("one", "replace"), ("many", "add-remove"), ("many", "replace")],
 )
-def test_no_unit_moves_a_random_question_further_than_claimed(unit: str, neighbours: str, world: Callable[..., Any]) -> None:
+def test_no_unit_moves_a_random_question_further_than_claimed(
+    unit: str, neighbours: str, world: Callable[..., Any]
+) -> None:
     pairs, enumerated = check_random(world(unit, neighbours), 7, 16, 11)
     assert pairs >= 170
     assert enumerated >= 2 or unit == "many"

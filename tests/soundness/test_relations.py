@@ -1,4 +1,5 @@
-"""The master law over every shape: FROM (joins, subqueries, set operations, look-ups) with SELECT (sums, different values,
+"""The master law over every shape: FROM (joins, subqueries, set operations, look-ups) with SELECT (sums, different
+values,
 order statistics, choices, keys that are discovered, grouping sets) with WHERE."""
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ SOURCES = tuple(dict.fromkeys(shape.source for shape in ALL))
 
 
 def chosen(source: str, neighbours: str) -> list[Shape]:
-    """For `make test` a sixth of the product: every FROM with every SELECT, each with one WHERE and one kind of neighbours."""
+    """For `make test` a sixth of the product: every FROM with every SELECT, each with one WHERE and one kind of
+    neighbours.
+    """
     mine = [shape for shape in ALL if shape.source == source]
-    place, turn = SOURCES.index(source), BOTH.index(neighbours)
+    place = SOURCES.index(source)
+    turn = BOTH.index(neighbours)
     return [shape for n, shape in enumerate(mine) if n % 3 == (n // 3 + place) % 3 and (n // 3 + place) % 2 == turn]
 
 
@@ -46,16 +50,21 @@ def law(here: Related, asked: Sequence[Shape], seed: int, units: int) -> int:
     reach, pairs = here.reach_of(list(plans.values()), families)
     for text, found in zip(plans, reach):
         for claim in found:
-            assert claim.holds(), f"{here.label}: {text}: measure {claim.measure} moved {claim.ratio} times its {claim.norm}"
+            assert claim.holds(), (
+                f"{here.label}: {text}: measure {claim.measure} moved {claim.ratio} times its {claim.norm}"
+            )
     return pairs * len(plans)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in STANDS if kind != "duckdb"])
 @pytest.mark.parametrize("source", SOURCES)
 def test_the_law_holds_on_every_engine(source: str, kind: str, related: Callable[..., Related]) -> None:
-    """A third of what DuckDB is asked, with both kinds of neighbours in turn; on Spark, where each takes a job, a ninth."""
+    """A third of what DuckDB is asked, with both kinds of neighbours in turn; on Spark, where each takes a job, a
+    ninth.
+    """
     place = SOURCES.index(source)
-    neighbours, step = BOTH[place % 2], 9 if kind == "spark" else 3
+    neighbours = BOTH[place % 2]
+    step = 9 if kind == "spark" else 3
     here = related(chosen(source, neighbours)[0].world, neighbours, kind)
     allowed = [shape for shape in chosen(source, neighbours) if here.plan_or_none(shape.text) is not None]
     assert law(here, allowed[place % min(step, len(allowed)) :: step], 6, UNITS) >= UNITS

@@ -85,7 +85,8 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
         "correlated",
         "SELECT COUNT(*) FROM people p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.person_id = p.person_id AND"
         " v.at < p.joined)",
-        "SELECT COUNT(DISTINCT p.person_id) FROM people p JOIN visits v ON v.person_id = p.person_id AND v.at < p.joined",
+        "SELECT COUNT(DISTINCT p.person_id) FROM people p JOIN visits v ON v.person_id = p.person_id AND v.at < "
+        "p.joined",
     ),
     (
         "correlated",
@@ -102,7 +103,8 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
     (
         "nullable_in",
         f"SELECT COUNT(*) FROM people WHERE person_id NOT IN (SELECT v.person_id FROM {LEFT})",
-        f"SELECT COUNT(*) FROM people WHERE person_id NOT IN (SELECT v.person_id FROM {LEFT} WHERE v.person_id IS NOT NULL)",
+        f"SELECT COUNT(*) FROM people WHERE person_id NOT IN (SELECT v.person_id FROM {LEFT} WHERE v.person_id IS NOT "
+        "NULL)",
     ),
     (
         "ambiguous",
@@ -143,7 +145,11 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
         "SELECT AVG(age) FROM (SELECT age FROM people LIMIT 100) AS t",
         "SELECT AVG(age) FROM (SELECT age FROM people) AS t",
     ),
-    ("clause", "SELECT COUNT(*) FROM people NATURAL JOIN visits", "SELECT COUNT(*) FROM people JOIN visits USING (person_id)"),
+    (
+        "clause",
+        "SELECT COUNT(*) FROM people NATURAL JOIN visits",
+        "SELECT COUNT(*) FROM people JOIN visits USING (person_id)",
+    ),
     (
         "clause",
         "SELECT COUNT(*) FROM people p WHERE EXISTS (SELECT COUNT(*) FROM visits v WHERE v.person_id = p.person_id)",
@@ -161,7 +167,11 @@ PAIRS: tuple[tuple[str, str, str], ...] = (
         "SELECT zip, COUNT(*) FROM people GROUP BY zip",
     ),
     ("pattern", "SELECT COUNT(*) FROM people WHERE name LIKE zip", "SELECT COUNT(*) FROM people WHERE name LIKE 'A%'"),
-    ("in_member", "SELECT COUNT(*) FROM people WHERE age IN (18, age)", "SELECT COUNT(*) FROM people WHERE age IN (18, 19)"),
+    (
+        "in_member",
+        "SELECT COUNT(*) FROM people WHERE age IN (18, age)",
+        "SELECT COUNT(*) FROM people WHERE age IN (18, 19)",
+    ),
     ("parameter", "SELECT COUNT(*) FROM people WHERE age > ?", "SELECT COUNT(*) FROM people WHERE age > 40"),
     (
         "limit",
@@ -224,7 +234,9 @@ def test_what_a_refusal_tells_to_write_is_answered(name: str, before: str, after
 
 
 @pytest.mark.parametrize(("code", "before", "after"), PLANNED)
-def test_what_a_refusal_of_planning_tells_to_write_is_answered(code: str, before: str, after: str, session: Session) -> None:
+def test_what_a_refusal_of_planning_tells_to_write_is_answered(
+    code: str, before: str, after: str, session: Session
+) -> None:
     found = refused(session, before)
     assert (found.code, bool(found.fix)) == (code, True)
     session.explain(after)

@@ -1,4 +1,5 @@
-"""Without noise, the product says what plain DuckDB says over the same files: 300 questions of analysts with limits lifted, and
+"""Without noise, the product says what plain DuckDB says over the same files: 300 questions of analysts with limits
+lifted, and
 those over two projects in which nobody exceeds a limit with limits kept."""
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import sqlglot
 from sqlglot import expressions as exp
 
 from obverse.demo.project import write_demo
-from obverse.plan.expressions import Ref
+from obverse.plan.expressions import AggregateRef
 from obverse.plan.query import Question
 from obverse.session.planning import annotated, read
 from obverse.session.session import Session
@@ -44,24 +45,29 @@ class Both:
         """Where the two differ beyond what rounding and absent groups explain."""
         answer = self.session.ask(asked.sql, parameters=asked.parameters)
         keys = [i for i, column in enumerate(answer.columns) if column.role == "key"]
-        ours, theirs = list(answer), self.plain.execute(quoted(asked.sql), asked.parameters or None).fetchall()
+        ours = list(answer)
+        theirs = self.plain.execute(quoted(asked.sql), asked.parameters or None).fetchall()
         sql = bind(asked.sql, asked.parameters) if asked.parameters else asked.sql
         question = read(sql, self.session.catalog, dt.datetime.now())
         if isinstance(question, Question):
-            rows = annotated(question, self.session.catalog).limited.setting.rows if question.aggregates else 1
+            rows = annotated(question, self.session.catalog).setting.rows if question.aggregates else 1
             agree = Tolerance(question, rows, self.all_rows).agree
             found = disagreements(keys, ours, theirs, agree, self.absent(keys, question, sql))
         else:
             found = disagreements(keys, ours, theirs, equal, lambda row: False)
-        if sqlglot.parse_one(sql, dialect="duckdb").args.get("order") and not found and not in_order(keys, ours, theirs):
+        if (
+            sqlglot.parse_one(sql, dialect="duckdb").args.get("order")
+            and not found
+            and not in_order(keys, ours, theirs)
+        ):
             found = [f"ours stand in the order {ours}, DuckDB's {theirs}"]
         return found
 
     def absent(self, keys: list[int], question: Question, sql: str) -> Callable[[Row], bool]:
         """Whether a row is a public group that nobody is in: its COUNT(*) is 0, told in it or asked beside it."""
         for place, output in enumerate(question.outputs):
-            if isinstance(output.expr, Ref) and output.expr.name.startswith("agg"):
-                call = question.aggregates[int(output.expr.name[3:])]
+            if isinstance(output.expr, AggregateRef):
+                call = question.aggregates[output.expr.index]
                 if call.function == "count" and call.argument is None:
                     return lambda row: bool(row[place] == 0)
         empty = functools.cache(lambda: {chosen(row, keys) for row in self.session.ask(counted(sql)) if row[-1] == 0})
@@ -120,12 +126,16 @@ def case(name: str, asked: Asked) -> Any:
 
 
 @pytest.mark.parametrize(("name", "asked"), each(tuple(QUESTIONS)))
-def test_without_noise_and_limits_the_answer_is_duckdbs(name: str, asked: Asked, both: Callable[[str, bool], Both]) -> None:
+def test_without_noise_and_limits_the_answer_is_duckdbs(
+    name: str, asked: Asked, both: Callable[[str, bool], Both]
+) -> None:
     assert not both(name, True).wrong(asked)
 
 
 @pytest.mark.parametrize(("name", "asked"), each(UNEXCEEDED))
-def test_limits_that_nobody_exceeds_change_no_answer(name: str, asked: Asked, both: Callable[[str, bool], Both]) -> None:
+def test_limits_that_nobody_exceeds_change_no_answer(
+    name: str, asked: Asked, both: Callable[[str, bool], Both]
+) -> None:
     assert not both(name, False).wrong(asked)
 
 

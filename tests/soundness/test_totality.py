@@ -77,7 +77,9 @@ def test_every_declaration_reads_every_stored_value_without_an_error(
 ) -> None:
     """The outcome is that of the empty table: rows, whatever they hold, decide nothing about errors."""
     listed = ", ".join(f"('{text}'::{physical})" for text in STORED[physical])
-    connection.execute(f"CREATE OR REPLACE TABLE full_one AS SELECT * FROM (VALUES {listed}, (NULL::{physical})) AS v(x)")
+    connection.execute(
+        f"CREATE OR REPLACE TABLE full_one AS SELECT * FROM (VALUES {listed}, (NULL::{physical})) AS v(x)"
+    )
     connection.execute("CREATE OR REPLACE TABLE empty_one AS SELECT * FROM full_one WHERE false")
     for kind in Type:
         for bounds in (UNBOUNDED, BOUNDED[kind]):
@@ -136,8 +138,10 @@ def test_every_declaration_reads_every_value_stored_in_postgres_without_an_error
 
 ASKED = (
     "SELECT COUNT(*) FROM t WHERE f * f + g > 0 OR f // i = 2 OR f % i = 1 OR ABS(f) - f < 0",
-    "SELECT COUNT(CAST(t AS INTEGER)), COUNT(CAST(t AS DOUBLE)), COUNT(CAST(t AS DATE)), COUNT(CAST(t AS TIMESTAMP)) FROM t",
-    "SELECT COUNT(CAST(t AS BOOLEAN)), COUNT(CAST(g AS INTEGER)), COUNT(CAST(f AS TEXT)), COUNT(CAST(day AS TEXT)) FROM t",
+    "SELECT COUNT(CAST(t AS INTEGER)), COUNT(CAST(t AS DOUBLE)), COUNT(CAST(t AS DATE)), COUNT(CAST(t AS TIMESTAMP)) "
+    "FROM t",
+    "SELECT COUNT(CAST(t AS BOOLEAN)), COUNT(CAST(g AS INTEGER)), COUNT(CAST(f AS TEXT)), COUNT(CAST(day AS TEXT)) "
+    "FROM t",
     "SELECT SUM(CLAMP(g * g, -1, 1)), SUM(CLAMP(f - f, -1, 1)), SUM(CLAMP(ROUND(g, 12), 0, FLOOR(1.5))) FROM t",
     "SELECT COUNT(i / w), COUNT(d / d), SUM(CLAMP(1 / m, -2, 2)) FROM t",
     "SELECT EXTRACT(DOW FROM ts), EXTRACT(WEEK FROM day), COUNT(*) FROM t GROUP BY 1, 2",
@@ -145,7 +149,8 @@ ASKED = (
     "SELECT VAR_SAMP(big), AVG(big), SUM(big) FROM t",
     "SELECT SUM(NULLIF(i, w)), SUM(COALESCE(i, w, 3)), SUM(GREATEST(d, c, i)) FROM t WHERE i IS DISTINCT FROM w",
     "SELECT COUNT(LAST_DAY(CAST(REPLACE(t, 'a', '5881580-07-10') AS DATE))), COUNT(*) FROM t"
-    " WHERE DATE_TRUNC('month', CAST(t || '5881580-07-10' AS DATE)) IS NULL OR 0 <= YEAR(CAST('290309-12-2' || w AS DATE))"
+    " WHERE DATE_TRUNC('month', CAST(t || '5881580-07-10' AS DATE)) IS NULL OR 0 <= YEAR(CAST('290309-12-2' || w AS "
+    "DATE))"
     " * 900000000000000",
     "SELECT SUM(CASE WHEN i > 3 THEN 5e-324 ELSE 1e30 END), MEDIAN(CASE WHEN i > 3 THEN -5e-324 ELSE 1e70 END) FROM t",
     "SELECT COUNT(*) FROM (SELECT big FROM t WHERE big IN (1, 2, 3, 4, 5, 6, 7, 8)) AS few WHERE big * 3000000000 > 5",

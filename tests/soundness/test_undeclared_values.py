@@ -42,7 +42,9 @@ class Residuals(World):
     columns: ClassVar[str] = COLUMNS
 
 
-@pytest.fixture(params=[(unit, neighbours, kind) for unit in UNITS for neighbours in BOTH for kind in STANDS], ids="-".join)
+@pytest.fixture(
+    params=[(unit, neighbours, kind) for unit in UNITS for neighbours in BOTH for kind in STANDS], ids="-".join
+)
 def here(request: pytest.FixtureRequest) -> Iterator[World]:
     unit, neighbours, kind = request.param
     made = Residuals(unit, neighbours, text=unit == "many", kind=kind)

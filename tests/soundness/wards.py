@@ -1,4 +1,5 @@
-"""Synthetic projects in which nobody exceeds a limit: a chain of wards (three private tables along a path, two public ones,
+"""Synthetic projects in which nobody exceeds a limit: a chain of wards (three private tables along a path, two public
+ones,
 NULLs in most columns), and a table of which each row is a unit."""
 
 from __future__ import annotations
@@ -91,7 +92,11 @@ DRUGS = {
     "price": [1.5, 20.25, 7.0, None],
     "since": [dt.date(2001, 1, 1), dt.date(2010, 5, 5), None, dt.date(2020, 2, 29)],
 }
-ZONES = {"zone": ["north", "south", "east", "west", "west"], "tariff": ["a", "b", "a", "b", "c"], "rate": [1, 2, 3, 4, 5]}
+ZONES = {
+    "zone": ["north", "south", "east", "west", "west"],
+    "tariff": ["a", "b", "a", "b", "c"],
+    "rate": [1, 2, 3, 4, 5],
+}
 
 
 def write_wards(folder: Path) -> Path:
@@ -104,9 +109,15 @@ def write_wards(folder: Path) -> Path:
     for person in range(1, 401):
         born = dt.date(1930, 1, 1) + dt.timedelta(days=rng.randrange(33_000))
         _add(
-            people, person, often(born), often(rng.choice("FFMMX")), often(round(rng.gauss(70, 15), rng.randrange(4))),
-            often(rng.random() < 0.3), often(rng.choice(["Ulm", "Bonn", "Kiel", "Trier", "Jena"])), often(rng.randint(-40, 40)),
-        )  # fmt: skip
+            people,
+            person,
+            often(born),
+            often(rng.choice("FFMMX")),
+            often(round(rng.gauss(70, 15), rng.randrange(4))),
+            often(rng.random() < 0.3),
+            often(rng.choice(["Ulm", "Bonn", "Kiel", "Trier", "Jena"])),
+            often(rng.randint(-40, 40)),
+        )
         for _ in range(rng.choice((0, 0, 1, 1, 2, 3, 4, 6, 10))):
             visit = len(visits["visit"]) + 1
             at = dt.datetime(2019, 1, 1) + dt.timedelta(seconds=rng.randrange(94_000_000))
@@ -127,10 +138,15 @@ def write_rows(folder: Path) -> Path:
     trips: dict[str, list[Any]] = {name: [] for name in ("zone", "km", "fare", "seats", "paid", "day", "driver")}
     for _ in range(1500):
         _add(
-            trips, often(rng.choice(["north", "south", "east", "west"])), often(rng.random() * 100),
-            often(rng.randrange(50_000) / 100), often(rng.randint(0, 6)), often(rng.random() < 0.9),
-            often(dt.date(2021, 1, 1) + dt.timedelta(days=rng.randrange(365))), often(rng.choice(["Ada", "Ben", "Cleo"])),
-        )  # fmt: skip
+            trips,
+            often(rng.choice(["north", "south", "east", "west"])),
+            often(rng.random() * 100),
+            often(rng.randrange(50_000) / 100),
+            often(rng.randint(0, 6)),
+            often(rng.random() < 0.9),
+            often(dt.date(2021, 1, 1) + dt.timedelta(days=rng.randrange(365))),
+            often(rng.choice(["Ada", "Ben", "Cleo"])),
+        )
     return synthetic({"trips": trips, "zones": ZONES}, ROWS_TOML, folder)
 
 

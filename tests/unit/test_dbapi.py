@@ -22,7 +22,7 @@ from obverse.core.errors import (
     ObverseError,
     Refused,
 )
-from obverse.dbapi.errors import kind_of
+from obverse.dbapi import kind_of
 from obverse.testing import synthetic
 from obverse.testing.spies import spy_on
 
@@ -76,7 +76,14 @@ def test_the_module_has_what_the_interface_asks_of_it() -> None:
     for name in dbapi.__all__:
         assert hasattr(dbapi, name)
     assert issubclass(dbapi.Error, Exception)
-    for name in ("DataError", "OperationalError", "IntegrityError", "InternalError", "ProgrammingError", "NotSupportedError"):
+    for name in (
+        "DataError",
+        "OperationalError",
+        "IntegrityError",
+        "InternalError",
+        "ProgrammingError",
+        "NotSupportedError",
+    ):
         assert issubclass(getattr(dbapi, name), dbapi.DatabaseError)
         assert getattr(dbapi.Connection, name) is getattr(dbapi, name)
     assert issubclass(dbapi.DatabaseError, dbapi.Error)
@@ -107,7 +114,11 @@ def test_the_description_tells_names_and_types(connection: dbapi.Connection) -> 
     assert [column[1] for column in described] == ["text", "integer", "double"]
     assert described[0][1] != dbapi.NUMBER
     assert all(len(column) == 7 for column in described)
-    assert (dbapi.NUMBER == dbapi.NUMBER, dbapi.NUMBER == dbapi.STRING, len({dbapi.NUMBER, dbapi.STRING})) == (True, False, 2)
+    assert (dbapi.NUMBER == dbapi.NUMBER, dbapi.NUMBER == dbapi.STRING, len({dbapi.NUMBER, dbapi.STRING})) == (
+        True,
+        False,
+        2,
+    )
 
 
 def test_the_answer_comes_with_intervals_claim_and_price(connection: dbapi.Connection) -> None:
@@ -236,7 +247,9 @@ def test_what_is_closed_or_was_not_asked_says_so(folder: Path) -> None:
 
 def test_a_data_frame_is_asked_too(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
-    (tmp_path / "obverse.toml").write_text(TOML.replace('"people.parquet"', '"python"').replace('"rooms.csv"', '"python"'))
+    (tmp_path / "obverse.toml").write_text(
+        TOML.replace('"people.parquet"', '"python"').replace('"rooms.csv"', '"python"')
+    )
     frames = {name: pandas.DataFrame(columns) for name, columns in TABLES.items()}
     with obverse.connect(tmp_path, tables=frames) as connection:
         assert connection.cursor().execute(COUNT).rowcount == 1

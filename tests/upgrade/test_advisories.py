@@ -1,4 +1,6 @@
-"""Charges of earlier versions that an advisory touches: listed for the curator, and never given again under another meaning."""
+"""Charges of earlier versions that an advisory touches: listed for the curator, and never given again under another
+meaning.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ def advised(*args: str) -> dict[str, str]:
     return {one["about"]: one["message"] for one in found if one["about"].startswith("OBV-")}
 
 
-def test_charges_over_a_collated_column_are_listed_and_asked_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_charges_over_a_collated_column_are_listed_and_asked_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     unpacked("v0.1", "collated", tmp_path, monkeypatch)
     assert "charged 2 times over people (records 3, 5) and stored 2 of" in advised()["OBV-2026-01"]
     for args in CHANGED["collated"].commands:
@@ -37,7 +41,11 @@ def test_a_view_that_was_asked_is_refused_free_and_its_charges_are_listed(
     assert json.loads(refused.output)["error"]["code"] == "not_rowwise"
     assert not json.loads(refused.output)["charged"]
     assert "charged 1 times over paid" in advised()["OBV-2026-03"]
-    text = Path("obverse.toml").read_text(encoding="utf-8").replace('unit = "person_id"', 'unit = "person_id"\nrowwise = true')
+    text = (
+        Path("obverse.toml")
+        .read_text(encoding="utf-8")
+        .replace('unit = "person_id"', 'unit = "person_id"\nrowwise = true')
+    )
     Path("obverse.toml").write_text(text, encoding="utf-8")
     again = run(*args)
     assert not again["price"]["stored"]  # its claim names an assumption that the earlier one did not

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import obverse
-from obverse.catalog.former import former_fingerprint
+from obverse.catalog.earlier_identity import former_fingerprint
 from obverse.catalog.identity import fingerprint
 from obverse.catalog.load import loads
-from obverse.session import marks
+from obverse.session import session as session_module
 from obverse.session.planning import Wish
 from tests.upgrade.worlds import ASKED, WORLDS, people
 
@@ -37,8 +37,8 @@ def test_renaming_every_class_changes_no_identity(tmp_path: Path) -> None:
         def identities() -> list[Any]:
             planned = [session.prepare(text, Wish()).planned for text in texts]
             plans = [one for one in planned if one is not None]
-            marked = [marks.fingerprint([plan], session.catalog, "v") for plan in plans]
-            former = [marks.former_fingerprint([plan], session.catalog, "v") for plan in plans]
+            marked = [session_module.fingerprint([plan], session.catalog, "v") for plan in plans]
+            former = [session_module.former_fingerprint([plan], session.catalog, "v") for plan in plans]
             return [*marked, *former, fingerprint(session.catalog), former_fingerprint(session.catalog)]
 
         before = identities()
@@ -53,11 +53,13 @@ def renamed() -> Iterator[None]:
     names = {one: (one.__name__, one.__qualname__) for one in classes()}
     try:
         for one, (name, qualified) in names.items():
-            one.__name__, one.__qualname__ = f"Renamed{name}", f"Renamed{qualified}"
+            one.__name__ = f"Renamed{name}"
+            one.__qualname__ = f"Renamed{qualified}"
         yield
     finally:
         for one, (name, qualified) in names.items():
-            one.__name__, one.__qualname__ = name, qualified
+            one.__name__ = name
+            one.__qualname__ = qualified
 
 
 def classes() -> set[type]:

@@ -19,7 +19,8 @@ def test_a_debit_of_each_kind_is_recognised_under_other_names_of_classes(
 ) -> None:
     unpacked("v0.1", name, tmp_path, monkeypatch)
     monkeypatch.setattr(test_identity, "PACKAGES", (*test_identity.PACKAGES, "publish", "session"))
-    spent, identities = run("budget"), requested(monkeypatch)
+    spent = run("budget")
+    identities = requested(monkeypatch)
     with renamed():
         for n, args in enumerate(WORLDS[name].commands):
             run(*args, *(["--out", str(tmp_path / f"again{n}")] if published(args) else []))

@@ -1,6 +1,7 @@
 """Projects that earlier versions made and asked: opened by this one, every stored answer is given again, and free.
 
-identities.json pins the former and the canonical identity of every debit in `worlds`: a change there is a second charge.
+identities.json pins the former and the canonical identity of every debit in `worlds`: a change there is a second
+charge.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from click.testing import CliRunner
 
 import obverse
 from obverse.cli.main import cli
-from obverse.ledger import acts
+from obverse.ledger import transitions
 from obverse.publish.folder.check import check
-from obverse.session import marks
-from obverse.session.marks import real_path
+from obverse.session import session as session_module
+from obverse.session.session import real_path
 from tests.servers import postgres_address
 from tests.upgrade.worlds import WORLDS, published, restored
 
@@ -34,7 +35,8 @@ def test_what_an_earlier_version_answered_is_free(
 ) -> None:
     world = unpacked(version, name, tmp_path, monkeypatch)
     answers = json.loads((world / "answers.json").read_text(encoding="utf-8"))["answers"]
-    spent, identities = run("budget"), requested(monkeypatch)
+    spent = run("budget")
+    identities = requested(monkeypatch)
     for n, (args, answer) in enumerate(zip(WORLDS[name].commands, answers, strict=True)):
         out = ["--out", str(tmp_path / f"again{n}")] if published(args) else []
         again = run(*args, *out)
@@ -44,7 +46,11 @@ def test_what_an_earlier_version_answered_is_free(
         else:
             for one, old in zip(several(again), several(answer), strict=True):
                 assert one["price"]["stored"], args
-                assert (one["columns"], one["rows"], one["intervals"]) == (old["columns"], old["rows"], old["intervals"])
+                assert (one["columns"], one["rows"], one["intervals"]) == (
+                    old["columns"],
+                    old["rows"],
+                    old["intervals"],
+                )
                 assert one["claim"]["receipt"] == old["claim"]["receipt"]
         assert run("budget") == spent, args
     run("ledger", "verify")
@@ -69,8 +75,9 @@ def unpacked(version: str, name: str, tmp_path: Path, monkeypatch: pytest.Monkey
     with tarfile.open(Path(__file__).parent / version / f"{name}.tar.xz") as tar:
         tar.extractall(tmp_path, filter="data")
     world = tmp_path / name
-    lay, here = json.loads((world / "answers.json").read_text(encoding="utf-8"))["at"], os.path.realpath(world / "project")
-    monkeypatch.setattr(marks, "real_path", lambda table: real_path(table).replace(here, lay))
+    lay = json.loads((world / "answers.json").read_text(encoding="utf-8"))["at"]
+    here = os.path.realpath(world / "project")
+    monkeypatch.setattr(session_module, "real_path", lambda table: real_path(table).replace(here, lay))
     monkeypatch.setenv("OBVERSE_HOME", str(world / "home"))
     monkeypatch.chdir(world / "project")
     if (world / "ledger.json").exists():
@@ -87,13 +94,13 @@ def held(release: Path) -> bool:
 def requested(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The identities, without the data's version, under which debits are looked up from now on."""
     found: list[list[str]] = []
-    reserve = acts.reserve
+    reserve = transitions.reserve
 
     def noted(book: Any, request: Any) -> Any:
         found.append([*request.questions])
         return reserve(book, request)
 
-    monkeypatch.setattr(acts, "reserve", noted)
+    monkeypatch.setattr(transitions, "reserve", noted)
     return found
 
 

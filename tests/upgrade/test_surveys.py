@@ -25,7 +25,9 @@ def test_reports_and_devices_of_an_earlier_version_go_on(
     assert found["reports"] == before["estimate"]["reports"]
     assert [row["share"] for row in found["rows"]] == [row["share"] for row in before["estimate"]["rows"]]
     spec = tmp_path / "spec.json"  # as it was sent to the device
-    spec.write_text(json.dumps(before["spec"], sort_keys=True, separators=(",", ":"), ensure_ascii=False), encoding="utf-8")
+    spec.write_text(
+        json.dumps(before["spec"], sort_keys=True, separators=(",", ":"), ensure_ascii=False), encoding="utf-8"
+    )
     answer = ("answer", survey, SENT[survey][0], "--token", before["token"], "--device", "device", "--spec", str(spec))
     Path("again.txt").write_text(collect(*answer), encoding="utf-8")
     collect("add", survey, "again.txt")

@@ -112,7 +112,19 @@ SHARED = """\
 kind = "postgres"
 dsn_env = "OBVERSE_UPGRADE_LEDGER"
 """
-TABLES = ("migration", "ledger", "dataset", "identity", "published", "unit_path", "entry", "answer", "note", "secret", "rights")
+TABLES = (
+    "migration",
+    "ledger",
+    "dataset",
+    "identity",
+    "published",
+    "unit_path",
+    "entry",
+    "answer",
+    "note",
+    "secret",
+    "rights",
+)
 SENT = {"dose": ("yes", "no"), "pain": ("back", "back", "knee")}  # by one device, one after the other
 
 
@@ -129,17 +141,21 @@ class World:
 def people(folder: Path) -> None:
     """Values beyond what is declared, missing ones, and people with many rows among them."""
     dice = random.Random(7)
-    towns, places = ["Ahr", "Bonn", "Celle"] * 8 + ["Deutz"], ["north", "south", "west"]
+    towns = ["Ahr", "Bonn", "Celle"] * 8 + ["Deutz"]
+    places = ["north", "south", "west"]
     rows = ["person_id,age,sex,town,place,salary,joined"]
     for n in range(400):
         sex = dice.choice(["F", "M", "X", "F", "M", "", "D"])
         day = f"20{dice.randint(20, 25)}-0{dice.randint(1, 9)}-1{dice.randint(0, 9)}"
-        age, salary = dice.choice(["", *map(str, range(100))]), dice.randint(0, 12000) / 2
+        age = dice.choice(["", *map(str, range(100))])
+        salary = dice.randint(0, 12000) / 2
         rows.append(f"{n},{age},{sex},{dice.choice(towns)},{dice.choice(places)},{salary},{day}")
     (folder / "people.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     visits = ["person_id,ward,cost"]
     for n in range(380):
-        visits += [f"{n},{dice.choice('abcd')},{dice.randint(0, 12000) / 100}" for _ in range(dice.choice([0, 1, 2, 9]))]
+        visits += [
+            f"{n},{dice.choice('abcd')},{dice.randint(0, 12000) / 100}" for _ in range(dice.choice([0, 1, 2, 9]))
+        ]
     (folder / "visits.csv").write_text("\n".join(visits) + "\n", encoding="utf-8")
     batch = "SELECT COUNT(*) AS n FROM people;\nSELECT SUM(salary) AS s FROM people;\n"
     (folder / "batch.sql").write_text(batch, encoding="utf-8")
@@ -155,49 +171,95 @@ def events(folder: Path) -> None:
 def friends(folder: Path) -> None:
     dice = random.Random(9)
     pairs = {tuple(sorted(dice.sample(range(60), 2))) for _ in range(200)}
-    (folder / "friends.csv").write_text("from,to\n" + "".join(f"p{a},p{b}\n" for a, b in sorted(pairs)), encoding="utf-8")
-    (folder / "members.csv").write_text("id,party\n" + "".join(f"p{n},{'lr'[n % 2]}\n" for n in range(60)), encoding="utf-8")
+    (folder / "friends.csv").write_text(
+        "from,to\n" + "".join(f"p{a},p{b}\n" for a, b in sorted(pairs)), encoding="utf-8"
+    )
+    (folder / "members.csv").write_text(
+        "id,party\n" + "".join(f"p{n},{'lr'[n % 2]}\n" for n in range(60)), encoding="utf-8"
+    )
 
 
 def people_toml(
     name: str, accounting: str = "pure", neighbours: str = "add-remove", limits: str = "{ rows = 4, groups = 2 }"
 ) -> str:
     size = "size = 400" if neighbours == "replace" else ""
-    return HEAD.format(name=name, accounting=accounting, neighbours=neighbours) + PEOPLE.format(size=size, limits=limits)
+    return HEAD.format(name=name, accounting=accounting, neighbours=neighbours) + PEOPLE.format(
+        size=size, limits=limits
+    )
 
 
 ASKED = (
     ("ask", "SELECT COUNT(*) AS n FROM people WHERE age > 30 AND joined >= DATE '2021-05-01'"),
-    ("ask", "SELECT sex, COUNT(*) AS n, AVG(salary) AS mean FROM people GROUP BY sex HAVING COUNT(*) > 3 ORDER BY n DESC"),
+    (
+        "ask",
+        "SELECT sex, COUNT(*) AS n, AVG(salary) AS mean FROM people GROUP BY sex HAVING COUNT(*) > 3 ORDER BY n DESC",
+    ),
     ("ask", "SELECT COUNT(*) AS n FROM people WHERE sex IS NULL OR UPPER(sex) = 'F'"),
     ("ask", "--analyst", "ana", "--purpose", "quality", "SELECT MEDIAN(age) AS m, STDDEV(salary) AS s FROM people"),
     ("ask", "--above", "10", "--first", "2", "SELECT age, COUNT(*) AS n FROM people GROUP BY age"),
     ("ask", "--within", "60", "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"),
-    ("ask", "SELECT p.sex, MAX(v.cost) AS top, COUNT(DISTINCT v.ward) AS wards FROM people p "
-     "LEFT JOIN visits v ON v.person_id = p.person_id WHERE p.place IN ('north', 'west') GROUP BY p.sex"),
-    ("ask", "WITH spent AS (SELECT person_id, SUM(cost) AS total FROM visits GROUP BY person_id) "
-     "SELECT l.region, AVG(s.total) AS mean FROM people p JOIN spent s ON s.person_id = p.person_id "
-     "JOIN places l ON l.place = p.place GROUP BY ROLLUP (l.region)"),
+    (
+        "ask",
+        "SELECT p.sex, MAX(v.cost) AS top, COUNT(DISTINCT v.ward) AS wards FROM people p "
+        "LEFT JOIN visits v ON v.person_id = p.person_id WHERE p.place IN ('north', 'west') GROUP BY p.sex",
+    ),
+    (
+        "ask",
+        "WITH spent AS (SELECT person_id, SUM(cost) AS total FROM visits GROUP BY person_id) "
+        "SELECT l.region, AVG(s.total) AS mean FROM people p JOIN spent s ON s.person_id = p.person_id "
+        "JOIN places l ON l.place = p.place GROUP BY ROLLUP (l.region)",
+    ),
     ("ask", "SELECT COUNT(*) AS n FROM people p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.person_id = p.person_id)"),
     ("ask", "--epsilon", "0.2", "--batch", "batch.sql"),
-    ("ask", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.4, privacy_unit_column=person_id) SUM(cost) AS s FROM visits"),
+    (
+        "ask",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.4, privacy_unit_column=person_id) SUM(cost) AS s FROM "
+        "visits",
+    ),
     ("ask", "--key", "request-1", "SELECT COUNT(*) AS n FROM visits"),
-)  # fmt: skip
+)
 KEYED = (("ask", "--epsilon", "1", "SELECT town, COUNT(*) AS n FROM people GROUP BY town"),)
 PUBLISHED = (
     ("publish", "table", "people", "--by", "age,sex", "--by", "place", "--bins", "age=9", "--epsilon", "1"),
     ("publish", "quantiles", "people", "salary", "--by", "sex", "--epsilon", "1"),
     ("publish", "synthetic", "people", "--columns", "sex,place,age", "--bins", "age=3", "--epsilon", "2"),
-    ("publish", "synthetic", "visits", "--columns", "ward", "--parent", "people", "--parent-columns", "sex", "--epsilon", "2"),
-    ("publish", "hierarchy", "people", "--spine", "region,place", "--places", "places", "--cells", "sex", "--epsilon", "1"),
+    (
+        "publish",
+        "synthetic",
+        "visits",
+        "--columns",
+        "ward",
+        "--parent",
+        "people",
+        "--parent-columns",
+        "sex",
+        "--epsilon",
+        "2",
+    ),
+    (
+        "publish",
+        "hierarchy",
+        "people",
+        "--spine",
+        "region,place",
+        "--places",
+        "places",
+        "--cells",
+        "sex",
+        "--epsilon",
+        "1",
+    ),
 )
 WORLDS = {
     "pure": World(people_toml("pure"), people, (), (*ASKED, *KEYED)),
     "zcdp": World(people_toml("zcdp", "zcdp"), people, (), (*ASKED[:4], *ASKED[5:10], *PUBLISHED)),
     "replace": World(people_toml("replace", neighbours="replace"), people, (), (*ASKED[:3], PUBLISHED[0])),
-    "learned": World(people_toml("learned", limits='"auto"'), people, (("limits", "learn", "visits"),), (ASKED[5], ASKED[7])),
+    "learned": World(
+        people_toml("learned", limits='"auto"'), people, (("limits", "learn", "visits"),), (ASKED[5], ASKED[7])
+    ),
     "rights": World(
-        people_toml("rights"), people,
+        people_toml("rights"),
+        people,
         (
             ("rights", "suppress", "7", "--reason", "objection"),
             ("rights", "correct", "8", "people", "--set", "age=40", "--reason", "typo"),
@@ -205,25 +267,33 @@ WORLDS = {
         (ASKED[0], PUBLISHED[0]),
     ),
     "first": World(
-        HEAD.format(name="first", accounting="pure", neighbours="add-remove") + GROWING.format(counts="first"), events,
+        HEAD.format(name="first", accounting="pure", neighbours="add-remove") + GROWING.format(counts="first"),
+        events,
         (("data", "publish", "--through", "2026-01-10"),),
-        (("ask", "SELECT kind, COUNT(*) AS n FROM events WHERE day <= DATE '2026-01-05' GROUP BY kind"),
-         ("ask", "SELECT COUNT(*) AS n FROM events")),
+        (
+            ("ask", "SELECT kind, COUNT(*) AS n FROM events WHERE day <= DATE '2026-01-05' GROUP BY kind"),
+            ("ask", "SELECT COUNT(*) AS n FROM events"),
+        ),
     ),
     "each": World(
-        HEAD.format(name="each", accounting="zcdp", neighbours="add-remove") + GROWING.format(counts="each"), events,
+        HEAD.format(name="each", accounting="zcdp", neighbours="add-remove") + GROWING.format(counts="each"),
+        events,
         (("data", "publish", "--through", "2026-01-10"),),
         (("ask", "SELECT day, COUNT(*) AS n FROM events GROUP BY day LIMIT 12"),),
     ),
     "shared": World(
-        people_toml("shared").replace("[privacy]", 'dataset = "clinic"\n[privacy]', 1) + SHARED, people, (),
+        people_toml("shared").replace("[privacy]", 'dataset = "clinic"\n[privacy]', 1) + SHARED,
+        people,
+        (),
         (*ASKED[:2], ASKED[9], ASKED[11]),
     ),
     "network": World(
-        HEAD.format(name="network", accounting="pure", neighbours="add-remove") + FRIENDS, friends, (),
+        HEAD.format(name="network", accounting="pure", neighbours="add-remove") + FRIENDS,
+        friends,
+        (),
         (("publish", "graph", "friends", "--stats", "edges,degrees,mixing:party,triangles", "--epsilon", "2"),),
     ),
-}  # fmt: skip
+}
 
 
 def stored(folder: Path) -> None:
@@ -295,14 +365,17 @@ def home(folder: Path) -> Iterator[None]:
 
 def make(name: str, at: Path) -> None:
     """One project under `at`, asked all it is for; what was answered lies beside it."""
-    world, folder = {**WORLDS, **CHANGED}[name], at / "project"
+    world = {**WORLDS, **CHANGED}[name]
+    folder = at / "project"
     folder.mkdir(parents=True)
     (folder / "obverse.toml").write_text(world.toml.format() if "{{" in world.toml else world.toml, encoding="utf-8")
     world.files(folder)
     with home(at / "home"):
         for args in world.before:
             run(args, folder)
-        answers = [run(args, folder, at / f"release{n}" if published(args) else None) for n, args in enumerate(world.commands)]
+        answers = [
+            run(args, folder, at / f"release{n}" if published(args) else None) for n, args in enumerate(world.commands)
+        ]
     (at / "answers.json").write_text(json.dumps({"at": str(folder), "answers": answers}, indent=1), encoding="utf-8")
 
 
@@ -319,7 +392,7 @@ def dumped(address: str) -> dict[str, Any]:
     """The schema of a ledger in PostgreSQL as it was made, and every row."""
     import psycopg
 
-    from obverse.ledger.postgres.postgres_schema import MIGRATIONS
+    from obverse.ledger.postgres.server import MIGRATIONS
 
     with psycopg.connect(address) as connection:
         rows = {table: "".join(copied(connection, table)) for table in TABLES}
@@ -364,7 +437,11 @@ def make_surveys(name: str, at: Path) -> None:
             for device in devices[len(sent) :]:
                 shutil.rmtree(folder / device)
             spec = json.loads(collect("spec", survey))
-            answers[survey] = {"spec": spec, "token": tokens[-1], "estimate": json.loads(collect("estimate", survey, "--json"))}
+            answers[survey] = {
+                "spec": spec,
+                "token": tokens[-1],
+                "estimate": json.loads(collect("estimate", survey, "--json")),
+            }
     (at / "answers.json").write_text(json.dumps(answers, indent=1), encoding="utf-8")
 
 

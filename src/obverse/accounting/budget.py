@@ -12,9 +12,8 @@ from typing import assert_never
 
 from obverse.accounting import pure, zcdp
 from obverse.accounting.directed import digits_down, digits_up
-from obverse.catalog.model import Budget
 from obverse.core.errors import invariant
-from obverse.core.ledger import Accounting, Cap, Spent
+from obverse.core.ledger import Accounting, Budget, Cap, Spent
 from obverse.core.loss import Loss
 from obverse.core.numbers import plain
 
@@ -82,13 +81,6 @@ def like_this(charge: Spent, spent: Spent, cap: Cap) -> int | None:
     pairs = [(left.amount, charge.amount), (left.delta, charge.delta)]
     times = [have // need for have, need in pairs if need > 0]
     return min(times) if times else None
-
-
-def epsilon_alone(charge: Spent, cap: Cap) -> Fraction:
-    """The epsilon of one question by itself, rounded up; under zcdp at the delta that the cap set aside for it."""
-    if charge.accounting == "pure" or charge.amount == 0:
-        return charge.amount
-    return zcdp.epsilon_of(charge.amount, cap.delta)
 
 
 def words(spent: Spent) -> str:

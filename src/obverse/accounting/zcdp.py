@@ -58,7 +58,8 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
     _proper(rho, delta)
     if rho == 0:
         return Fraction(0)
-    slope, log_odds = float(rho), float(ln_up(1 / delta))
+    slope = float(rho)
+    log_odds = float(ln_up(1 / delta))
     order = Fraction(_valley(lambda t: slope * (1 + t) - math.log1p(1 / t) + (log_odds - math.log1p(t)) / t))
     at_order = rho * (1 + order) - ln_down(1 + 1 / order) + (ln_up(1 / delta) - ln_down(1 + order)) / order
     return max(Fraction(0), digits_up(at_order))
@@ -67,7 +68,8 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
 def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest rho, rounded down, whose `epsilon_of` is at most epsilon."""
     _proper(epsilon, delta)
-    goal, log_odds = float(epsilon), float(ln_up(1 / delta))
+    goal = float(epsilon)
+    log_odds = float(ln_up(1 / delta))
 
     def lost(t: float) -> float:
         return -(goal + math.log1p(1 / t) - (log_odds - math.log1p(t)) / t) / (1 + t)
@@ -88,16 +90,23 @@ def tail_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 
 def _valley(height: Callable[[float], float]) -> float:
     """Where a function of t > 0 with one valley is lowest: golden section over ln(t)."""
-    low, high = -60.0, 100.0
-    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_left, at_right = height(math.exp(left)), height(math.exp(right))
+    low = -60.0
+    high = 100.0
+    left = high - _GOLDEN * (high - low)
+    right = low + _GOLDEN * (high - low)
+    at_left = height(math.exp(left))
+    at_right = height(math.exp(right))
     for _ in range(_STEPS):
         if at_left <= at_right:
-            high, right, at_right = right, left, at_left
+            high = right
+            right = left
+            at_right = at_left
             left = high - _GOLDEN * (high - low)
             at_left = height(math.exp(left))
         else:
-            low, left, at_left = left, right, at_right
+            low = left
+            left = right
+            at_left = at_right
             right = low + _GOLDEN * (high - low)
             at_right = height(math.exp(right))
     return math.exp((low + high) / 2)

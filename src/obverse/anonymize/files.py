@@ -7,34 +7,30 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from obverse.anonymize.counted import Counted
-from obverse.anonymize.measured import closeness_on_trees
+from obverse.anonymize.attacks import personal_points, raw_people, raw_points, weak_points
+from obverse.anonymize.hierarchies import Recipe, guessed, in_time, read
+from obverse.anonymize.measures import closeness_on_trees
 from obverse.anonymize.models import Present
-from obverse.anonymize.page import page
-from obverse.anonymize.personal_points import personal_points, raw_people
-from obverse.anonymize.recipes import Recipe, guessed, in_time, read
+from obverse.anonymize.persons import Counted
 from obverse.anonymize.recoding import unchanged
-from obverse.anonymize.report import RAW, checked, claim_of, report_of
-from obverse.anonymize.run import Outcome, anonymized
-from obverse.anonymize.table import Column, Persons
+from obverse.anonymize.report import RAW, Weakness, checked, claim_of, page, report_of
+from obverse.anonymize.request import Outcome, Wish, anonymized, models_of
+from obverse.anonymize.table import Column, Counts, Persons
 from obverse.anonymize.table import Table as Codes
-from obverse.anonymize.weak_points import raw_points, weak_points
-from obverse.anonymize.weaknesses import Weakness
-from obverse.anonymize.wish import Wish, models_of
 from obverse.core.errors import Refused
 from obverse.core.rng import Rng
 from obverse.engines.collapse import Preparation, Relabelled, Workshop
-from obverse.engines.exact_tables import read_table
+from obverse.engines.files import read_table
 
 TABLES = ("table.csv", "table.parquet")
-MANIFEST, REPORT, PAGE = "manifest.json", "report.json", "report.html"
+MANIFEST = "manifest.json"
+REPORT = "report.json"
+PAGE = "report.html"
 SECRET_BYTES = 16
 NAMED = "every row names a person"
 
-if TYPE_CHECKING:
-    from obverse.anonymize.table import Counts
 
 Told = Callable[[float], None]
 
@@ -70,7 +66,15 @@ def anonymize(files: Files, wish: Wish, written: Mapping[str, str], told: Told =
     _apart(files)
     with Workshop(files.table, files.delimiter) as shop:
         person = wish.person if files.unit is None else files.unit.column
-        named = (*wish.quasi, *wish.sensitive, *wish.keep, *wish.deidentify, *wish.pseudonymise, *wish.hierarchies, *written)
+        named = (
+            *wish.quasi,
+            *wish.sensitive,
+            *wish.keep,
+            *wish.deidentify,
+            *wish.pseudonymise,
+            *wish.hierarchies,
+            *written,
+        )
         shop.known((*named, *([person] if person else [])))
         if files.unit is not None:
             wish = replace(wish, person=files.unit.name or None)
@@ -89,10 +93,13 @@ def anonymize(files: Files, wish: Wish, written: Mapping[str, str], told: Told =
             table = collapsed(shop, Columns(wish.quasi, carried, len(wish.sensitive), wish.person), files.population)
             wish = replace(wish, hierarchies={**wish.hierarchies, **_read(table, written)})
             outcome = anonymized(table, wish, told)
-            recoded, wish = outcome.recoded, outcome.wish
+            recoded = outcome.recoded
+            wish = outcome.wish
             labels = {c.name: Relabelled(c.labels, c.places) for c in recoded.columns}
             shop.write(labels, carried, recoded.kept, target)
-            found = weak_points(outcome, read_table(target)) if table.persons is None else _personal(shop, outcome, carried)
+            found = (
+                weak_points(outcome, read_table(target)) if table.persons is None else _personal(shop, outcome, carried)
+            )
             report = report_of(outcome, counted, found)
         report["left_out"] = [name for name in readable if name not in columns]
     _write(files.out / MANIFEST, json.dumps(wish.as_json(), ensure_ascii=False, indent=1), secret=True)
@@ -119,7 +126,8 @@ class Checked:
 
 def check(path: Path, asked: Checked, population: Path | None = None, delimiter: str | None = None) -> dict[str, Any]:
     """What a file reaches as it is; and whether that is what is demanded."""
-    quasi, sensitive = asked.quasi, asked.sensitive
+    quasi = asked.quasi
+    sensitive = asked.sensitive
     person, name = (asked.person, asked.person) if asked.unit is None else (asked.unit.column, asked.unit.name)
     with Workshop(path, delimiter) as shop:
         shop.known((*quasi, *sensitive, *asked.hierarchies, *asked.written, *([person] if person else [])))
@@ -135,7 +143,8 @@ def check(path: Path, asked: Checked, population: Path | None = None, delimiter:
         classes = recoded.classes()
         here = classes.sizes > 0
         demands = replace(asked.demands, hierarchies=recipes)
-        models = models_of(demands, table)  # presence is told by a class of nobody too: none of those like it is in the table
+        # presence is told by a class of nobody too: none of those like it is in the table
+        models = models_of(demands, table)
         holds = {m.words: bool(m.holds(classes)[here | isinstance(m, Present)].all()) for m in models}
         if counted.nobody:  # these rows may be anybody's
             holds[NAMED] = False
@@ -145,7 +154,8 @@ def check(path: Path, asked: Checked, population: Path | None = None, delimiter:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Quasi-identifiers, what is carried beside them, how many of that are sensitive, and what says whose a row is, which a
+    """Quasi-identifiers, what is carried beside them, how many of that are sensitive, and what says whose a row is,
+    which a
     population may have too."""
 
     quasi: Sequence[str]
@@ -165,7 +175,9 @@ def counted_by(shop: Workshop, name: str | None, person: str | None, *, declared
 
 def collapsed(shop: Workshop, columns: Columns, population: Path | None) -> Codes:
     """The prepared rows as codes and counts."""
-    quasi, carried, sensitive = columns.quasi, columns.carried, columns.sensitive
+    quasi = columns.quasi
+    carried = columns.carried
+    sensitive = columns.sensitive
     if columns.person is None:
         shop.collapse(quasi, carried, population)
     else:
@@ -215,12 +227,17 @@ def manifest(path: Path) -> Wish:
 
 def _read(table: Codes, written: Mapping[str, str]) -> dict[str, Recipe]:
     columns = {column.name: column for column in (*table.quasi, *table.sensitive)}
-    return {name: read(name, text, guessed(name, columns[name].values)) for name, text in written.items() if name in columns}
+    return {
+        name: read(name, text, guessed(name, columns[name].values)) for name, text in written.items() if name in columns
+    }
 
 
 def _personal(shop: Workshop, outcome: Outcome, carried: Sequence[str]) -> list[Weakness]:
-    """Attacks on a table in which people may have several rows; `carried` are sensitive columns and others, in this order."""
-    wish, place = outcome.wish, len(outcome.wish.sensitive)
+    """Attacks on a table in which people may have several rows; `carried` are sensitive columns and others, in this
+    order.
+    """
+    wish = outcome.wish
+    place = len(outcome.wish.sensitive)
     fields = [f"c{i}" for i in range(place, len(carried))]
     kept = [Column(name, d.values, d.codes) for name, d in zip(carried[place:], shop.dictionaries(fields))]
     return personal_points(outcome, [column for column in kept if column.name in wish.keep],
@@ -230,7 +247,9 @@ def _personal(shop: Workshop, outcome: Outcome, carried: Sequence[str]) -> list[
 def _raw(shop: Workshop, wish: Wish, target: Path, counted: Counted) -> dict[str, Any]:
     """A release of rows as they are: a sample, or without identifiers."""
     rows = shop.write_prepared(target)
-    kinds = [kind for kind, asked in (("sample", wish.sample), ("deidentify", wish.deidentify or wish.pseudonymise)) if asked]
+    kinds = [
+        kind for kind, asked in (("sample", wish.sample), ("deidentify", wish.deidentify or wish.pseudonymise)) if asked
+    ]
     if counted.by is None:
         found = raw_points(shop.alone(), rows, wish.sample is not None)
     else:
@@ -259,14 +278,17 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Refused("cannot_write", "the folder cannot be made.", place=str(folder), why=error.strerror or "") from None
+        raise Refused(
+            "cannot_write", "the folder cannot be made.", place=str(folder), why=error.strerror or ""
+        ) from None
 
 
 def _write(path: Path, text: str, *, secret: bool = False) -> None:
     try:
         if secret:  # for its owner alone from the first byte on
             path.unlink(missing_ok=True)
-        flags, mode = os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if secret else 0o666
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        mode = 0o600 if secret else 0o666
         with open(os.open(path, flags, mode), "w", encoding="utf-8") as file:
             file.write(text + "\n")
     except OSError as error:

@@ -1,34 +1,98 @@
 """Mondrian: the table cut at medians into boxes, as long as both halves satisfy the models (strict, multidimensional).
 
-All parts of one depth are cut together: rows of a part lie side by side, and each step is one pass over all rows. The column
-with the widest range, as a share of the column's own, is tried first; its cut is the one nearest to the part's median. Where
-a half fails, the next widest is tried. A part that no column cuts is a class. Ties go to the column that is named first.
+All parts of one depth are cut together: rows of a part lie side by side, and each step is one pass over all rows. The
+column with the widest range, as a share of the column's own, is tried first; its cut is the one nearest to the part's
+median. Where a half fails, the next widest is tried. A part that no column cuts is a class. Ties go to the column that
+is named first.
 
-Where people have several rows the median is that of the rows, and both halves must have k different people (cuts.py): of all
-cuts that leave them, the one nearest to the median is made. Somebody may be in both halves.
+Where people have several rows the median is that of the rows, and both halves must have k different people (cuts.py):
+of all cuts that leave them, the one nearest to the median is made. Somebody may be in both halves.
+
+Where parts may be cut so that both halves have k different people, of whom each may have rows on both sides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from obverse.anonymize.classes import Classes, classes_by
-from obverse.anonymize.cuts import Rows, between
-from obverse.anonymize.grouping import BITS
+from obverse.anonymize.grouping import BITS, Classes, classes_by
+from obverse.anonymize.hierarchies import Hierarchy
 from obverse.anonymize.models import Large, Model, all_hold
+from obverse.anonymize.table import Codes, Counts, Table
 from obverse.core.errors import Refused
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Integers = NDArray[np.int64]
 
-    from obverse.anonymize.hierarchy import Hierarchy
-    from obverse.anonymize.table import Table
 
-    Integers = NDArray[np.int64]
+NOWHERE = np.iinfo(np.int64).max // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The part and the value of each entry, and whose it is, as `table.Persons` has it."""
+
+    part: Integers
+    values: NDArray[np.int32]
+    codes: Codes
+    number: Counts
+
+
+def between(rows: Rows, parts: int, k: int) -> tuple[Integers, Integers]:
+    """For each part the least and the greatest value that may end its left half; the least is above where there is
+    none.
+
+    A person is in the left half from their least value on, and in the right half as long as the cut is below their
+    greatest.
+    """
+    part, least, greatest, number = _ranges(rows)
+    low = _reached(part, least, number, parts, k)
+    high = -_reached(part, -greatest, number, parts, k) - 1
+    return low, high
+
+
+def _ranges(rows: Rows) -> tuple[Integers, Integers, Integers, Counts]:
+    """Part, least and greatest value, and number: of each person who is named once for each part, of others as they
+    are.
+    """
+    here = rows.number > 0
+    named = here & (rows.codes > 0)
+    alike = here & ~named
+    part = rows.part[named]
+    codes = rows.codes[named]
+    values = rows.values[named]
+    order = np.lexsort((codes, part))
+    part = part[order]
+    codes = codes[order]
+    values = values[order].astype(np.int64)
+    fresh = np.ones(len(part), dtype=bool)
+    fresh[1:] = (part[1:] != part[:-1]) | (codes[1:] != codes[:-1])
+    starts = np.flatnonzero(fresh)
+    least, greatest = (f.reduceat(values, starts) if len(starts) else values for f in (np.minimum, np.maximum))
+    others = rows.values[alike].astype(np.int64)
+    return (
+        np.concatenate((rows.part[alike], part[starts])),
+        np.concatenate((others, least)),
+        np.concatenate((others, greatest)),
+        np.concatenate((rows.number[alike], np.ones(len(starts), dtype=np.int64))),
+    )
+
+
+def _reached(part: Integers, values: Integers, number: Counts, parts: int, k: int) -> Integers:
+    """For each part the value up to which k people are, from the least on."""
+    order = np.lexsort((values, part))
+    part = part[order]
+    values = values[order]
+    running = np.cumsum(number[order])
+    before = np.concatenate(([0], running))[np.searchsorted(part, np.arange(parts))]
+    place = np.searchsorted(running, before + k)
+    found = np.full(parts, NOWHERE)
+    there = place < np.searchsorted(part, np.arange(parts), side="right")
+    found[there] = values[place[there]]
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +139,8 @@ class _Work:
         self._bits = max(int(self._columns.max(initial=0)).bit_length(), 1)
         self._counts = table.counts.astype(np.int64)
         self._weight_bits = max(int(self._counts.max(initial=1)).bit_length(), 1)
-        self._table, self._persons = table, table.persons
+        self._table = table
+        self._persons = table.persons
         self._rows = np.arange(n)
         self._starts = np.zeros(1 if n else 0, dtype=np.int64)
         self._tried = np.zeros((len(ranks), len(self._starts)), dtype=bool)
@@ -110,7 +175,9 @@ class _Work:
             if not self.active:
                 return
             kept = ~final
-            chosen, people, lengths = chosen[kept], people[kept], lengths[kept]
+            chosen = chosen[kept]
+            people = people[kept]
+            lengths = lengths[kept]
             part = np.repeat(np.arange(len(chosen)), lengths)
         values = self._columns.ravel().take((chosen * len(part))[part] + np.arange(len(part)))
         cut, possible = self._cuts(part, values, people)
@@ -131,23 +198,27 @@ class _Work:
         stay = ~gone
         lengths = np.diff(np.append(self._starts, len(self._rows)))[~final]
         self._starts = np.cumsum(lengths) - lengths
-        self._rows, self._counts = self._rows[stay], self._counts[stay]
+        self._rows = self._rows[stay]
+        self._counts = self._counts[stay]
         self._columns = np.array([column[stay] for column in self._columns])
         self._tried = self._tried[:, ~final]
 
     def _cuts(self, part: Integers, values: NDArray[np.int32], people: Integers) -> tuple[Integers, NDArray[np.bool_]]:
         """For each part the last value of the left half, and whether both halves have k people.
 
-        The sorted word of a row holds its part, its value and its count. The cut is before or after the value at the middle,
-        whichever is nearer; if neither leaves k on both sides, none does.
+        The sorted word of a row holds its part, its value and its count. The cut is before or after the value at the
+        middle, whichever is nearer; if neither leaves k on both sides, none does.
         """
-        beside, keys = self._weight_bits, (part << self._bits) | values
+        beside = self._weight_bits
+        keys = (part << self._bits) | values
         if len(people).bit_length() + self._bits + beside <= BITS:
             words = np.sort((keys << beside) | self._counts)
-            keys, counts = words >> beside, words & ((1 << beside) - 1)
+            keys = words >> beside
+            counts = words & ((1 << beside) - 1)
         else:
             order = np.argsort(keys, kind="stable")
-            keys, counts = keys[order], self._counts[order]
+            keys = keys[order]
+            counts = self._counts[order]
         running = np.cumsum(counts)
         fresh = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))  # each value of each part
         ends = running[np.append(fresh[1:], len(keys)) - 1]
@@ -156,7 +227,8 @@ class _Work:
         after = ends[middle] - before
         ahead = np.where(middle > 0, ends[middle - 1], 0) - before
         left = people - 2 * ahead < 2 * after - people  # the cut ahead of the middle value is nearer
-        fits_ahead, fits_after = ahead >= self._k, people - after >= self._k
+        fits_ahead = ahead >= self._k
+        fits_after = people - after >= self._k
         value = (keys[fresh] & ((1 << self._bits) - 1))[middle]
         if self._persons is not None:
             here = Rows(part, values, self._persons.codes[self._rows], self._persons.number[self._rows])
@@ -168,16 +240,20 @@ class _Work:
     def _judged(self, index: Integers, classes: int) -> Classes:
         return classes_by(index, classes, self._table, self._counts, self._rows)
 
-    def _split(self, chosen: Integers, right: NDArray[np.bool_], possible: NDArray[np.bool_], lengths: Integers) -> None:
+    def _split(
+        self, chosen: Integers, right: NDArray[np.bool_], possible: NDArray[np.bool_], lengths: Integers
+    ) -> None:
         """Rows move to their half, each in the order it had; a part that was not cut remembers what was tried."""
         self._tried[chosen, np.arange(len(chosen))] = True
         rights = np.add.reduceat(right, self._starts, dtype=np.int64)
         lefts = lengths - rights
         order = np.empty(len(right), dtype=np.int64)
-        going, staying = np.flatnonzero(right), np.flatnonzero(~right)
+        going = np.flatnonzero(right)
+        staying = np.flatnonzero(~right)
         order[np.arange(len(staying)) + np.repeat(np.cumsum(rights) - rights, lefts)] = staying
         order[np.arange(len(going)) + np.repeat(np.cumsum(lefts), rights)] = going
-        self._rows, self._counts = self._rows[order], self._counts[order]
+        self._rows = self._rows[order]
+        self._counts = self._counts[order]
         self._columns = np.array([column[order] for column in self._columns])
         halves = np.repeat(np.arange(len(chosen)), np.where(possible, 2, 1))
         self._tried = self._tried[:, halves] & ~possible[halves]

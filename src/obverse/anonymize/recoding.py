@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from obverse.anonymize.classes import Classes, classes_by
-from obverse.anonymize.grouping import numbered
-from obverse.anonymize.hierarchy import ANYTHING, Hierarchy
+from obverse.anonymize.grouping import Classes, classes_by, numbered
+from obverse.anonymize.hierarchies import ANYTHING, Hierarchy
 from obverse.anonymize.models import Model, all_hold
+from obverse.anonymize.mondrian import Boxes
+from obverse.anonymize.table import Column, Counts, Table
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from obverse.anonymize.mondrian import Boxes
-    from obverse.anonymize.nodes import Node
-    from obverse.anonymize.table import Column, Counts, Table
+    from obverse.anonymize.lattice import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,9 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Recoded:
-    """What is released of a table; `index` is the class of each entry, and entries that are not `kept` are suppressed."""
+    """What is released of a table; `index` is the class of each entry, and entries that are not `kept` are
+    suppressed.
+    """
 
     table: Table
     columns: tuple[Labelled, ...]
@@ -68,7 +68,9 @@ class Recoded:
 
 def unchanged(table: Table) -> Recoded:
     """The table as it is."""
-    columns = tuple(Labelled(c.name, (*c.values, None), c.codes.astype(np.int64), np.zeros(c.size)) for c in table.quasi)
+    columns = tuple(
+        Labelled(c.name, (*c.values, None), c.codes.astype(np.int64), np.zeros(c.size)) for c in table.quasi
+    )
     return _assembled(table, columns, ())
 
 
@@ -77,7 +79,9 @@ def at_node(table: Table, hierarchies: Sequence[Hierarchy], node: Node, models: 
     columns = []
     for column, hierarchy, level in zip(table.quasi, hierarchies, node):
         at = hierarchy.levels[level]
-        columns.append(Labelled(column.name, at.labels, at.groups[column.codes].astype(np.int64), hierarchy.spread(level)))
+        columns.append(
+            Labelled(column.name, at.labels, at.groups[column.codes].astype(np.int64), hierarchy.spread(level))
+        )
     return _assembled(table, tuple(columns), models)
 
 
@@ -102,9 +106,12 @@ def in_boxes(table: Table, hierarchies: Sequence[Hierarchy], boxes: Boxes) -> Re
 
 
 def labels_of(column: Column, hierarchy: Hierarchy, low: list[int], high: list[int]) -> list[str | None]:
-    """Of each range of ranks: one value; `least-greatest` where values have an order; else the groups that make it up."""
+    """Of each range of ranks: one value; `least-greatest` where values have an order; else the groups that make it
+    up.
+    """
     values = np.array([*column.values, ""], dtype=object)[np.argsort(hierarchy.ranks)].tolist()
-    missing, last = column.missing, column.missing - 1
+    missing = column.missing
+    last = column.missing - 1
     tiles = [] if hierarchy.ordered else _tiles(hierarchy)
     found: list[str | None] = []
     for a, b in zip(low, high):

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from obverse.core.errors import invariant
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Codes = NDArray[np.int32]
-    Counts = NDArray[np.int64]
+Codes = NDArray[np.int32]
+Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +35,8 @@ class Persons:
     """Whose the rows of each entry are, where a person may have several.
 
     `codes` is 0 for people all of whose rows are in this one entry; any other code names a person who is in several.
-    `number` is how many people an entry has: 1 under a code above 0, and 0 in entries of the population alone. `most` is
-    the largest number of rows that one of them has in it.
+    `number` is how many people an entry has: 1 under a code above 0, and 0 in entries of the population alone. `most`
+    is the largest number of rows that one of them has in it.
     """
 
     codes: Codes
@@ -53,14 +50,16 @@ class Persons:
 
     def among(self, some: NDArray[np.bool_]) -> int:
         """How many different people these entries have."""
-        codes, number = self.codes[some], self.number[some]
+        codes = self.codes[some]
+        number = self.number[some]
         spread = codes > 0
         return int(number[~spread].sum()) + len(np.unique(codes[spread & (number > 0)]))
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Distinct rows; `counts` says how many rows of the table are alike, `population` how many people of the population are.
+    """Distinct rows; `counts` says how many rows of the table are alike, `population` how many people of the population
+    are.
 
     An entry that only the population has counts 0. Without `persons` each row is a person.
     """

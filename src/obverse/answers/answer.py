@@ -1,18 +1,73 @@
-"""Answer: rows with their noise intervals, the claim, the price, and what is left. Its bytes are what the ledger stores."""
+"""Answer: rows with their noise intervals, the claim, the price, and what is left. Its bytes are what the ledger
+stores.
+
+Rows and intervals as JSON knows them, and back by the types of their columns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import datetime as dt
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import orjson
 
 from obverse.answers import frames as shown
-from obverse.answers.cells import DATED, Bar, End, plain, plain_bars, typed_bars, typed_rows
 from obverse.core.claim import Claim
 from obverse.core.errors import Refused
 from obverse.core.types import Type, Value
+
+DATED = (Type.DATE, Type.TIMESTAMP)
+End = float | int | dt.date
+Bar = tuple[End, End] | None
+
+
+def plain(value: Value) -> Any:
+    """As JSON knows it: no infinity and no integer beyond 64 bits, which public tables alone can give."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return float(value)
+    return value.isoformat() if isinstance(value, dt.date) else value
+
+
+def plain_bars(bars: Sequence[Sequence[Bar]]) -> list[list[Any]]:
+    return [[None if bar is None else [plain(end) for end in bar] for bar in row] for row in bars]
+
+
+def typed_rows(rows: Any, types: Sequence[Type]) -> tuple[tuple[Value, ...], ...]:
+    if not any(kind in DATED for kind in types):
+        return tuple(map(tuple, rows))
+    return tuple(tuple(typed(v, kind) for v, kind in zip(row, types)) for row in rows)
+
+
+def typed_bars(bars: Any, types: Sequence[Type]) -> tuple[tuple[Bar, ...], ...]:
+    if not any(kind in DATED for kind in types):
+        return tuple(tuple(b and (b[0], b[1]) for b in row) for row in bars)
+    return tuple(tuple(_bar(b, kind) for b, kind in zip(row, types)) for row in bars)
+
+
+def typed(value: Any, kind: Type) -> Value:
+    if value is None:
+        return None
+    if kind is Type.DATE:
+        return dt.date.fromisoformat(value)
+    if kind is Type.TIMESTAMP:
+        return dt.datetime.fromisoformat(value)
+    return float(value) if kind is Type.DOUBLE else value
+
+
+def _bar(bar: Any, kind: Type) -> Bar:
+    """An interval's ends: dates are read as dates, numbers stay as they were written."""
+    if bar is None:
+        return None
+    low, high = ((typed(end, kind) if kind in DATED else end) for end in bar)
+    assert isinstance(low, (int, float, dt.date))
+    assert isinstance(high, (int, float, dt.date))
+    return low, high
+
 
 VERSION = 1
 Row = tuple[Value, ...]
@@ -147,9 +202,12 @@ class Answer:
         fields = orjson.loads(stored)
         columns = tuple(ColumnInfo(c["name"], Type(c["type"]), c["role"]) for c in fields["columns"])
         types = [c.type for c in columns]
-        rows, bars = typed_rows(fields["rows"], types), typed_bars(fields["intervals"], types)
+        rows = typed_rows(fields["rows"], types)
+        bars = typed_bars(fields["intervals"], types)
         price = Price(**fields["price"])
-        return cls(columns, rows, bars, fields["level"], Claim.from_json(fields["claim"]), price, remaining, fields["plan"])
+        return cls(
+            columns, rows, bars, fields["level"], Claim.from_json(fields["claim"]), price, remaining, fields["plan"]
+        )
 
     def from_store(self) -> Answer:
         """The same answer, marked as given again for nothing."""

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from obverse.answers.answer import Answer
 from obverse.answers.frames import extra, price_words
 from obverse.core.claim import DECLARED
 from obverse.core.errors import Refused
 
-if TYPE_CHECKING:
-    from obverse.answers.answer import Answer
-
 BARS_MAX = 200
-BAR, WHISKER = "#9ecae1", "#08306b"
-WIDTH_PER_BAR, WIDTH_MIN, WIDTH_MAX, HEIGHT = 46, 340, 900, 320  # titles fit the least width
+BAR = "#9ecae1"
+WHISKER = "#08306b"
+# titles fit the least width
+WIDTH_PER_BAR = 46
+WIDTH_MIN = 340
+WIDTH_MAX = 900
+HEIGHT = 320
 
 
 def chart(answer: Answer) -> Any:
     """Keys on x, the first column of numbers on y, its noise intervals as whiskers; the title tells the price."""
     place = _numbers(answer)
-    name, keys = answer.columns[place].name, ", ".join(answer.columns[i].name for i in _keys(answer))
+    name = answer.columns[place].name
+    keys = ", ".join(answer.columns[i].name for i in _keys(answer))
     return whiskered(_bars(answer, place), name, keys, _title(answer, name, keys, extra("altair", "plot")))
 
 
@@ -28,7 +32,9 @@ def whiskered(bars: list[dict[str, Any]], name: str, keys: str, title: Any) -> A
     altair = extra("altair", "plot")
     width = min(max(WIDTH_PER_BAR * len(bars), WIDTH_MIN), WIDTH_MAX)
     labels = altair.Axis(labelAngle=_angle(bars, width / max(len(bars), 1)), labelLimit=160)
-    shown = altair.Chart(altair.Data(values=bars)).encode(x=altair.X("key:N", title=keys or None, sort=None, axis=labels))
+    shown = altair.Chart(altair.Data(values=bars)).encode(
+        x=altair.X("key:N", title=keys or None, sort=None, axis=labels)
+    )
     layers = [
         shown.mark_bar(color=BAR, width={"band": 0.4 if len(bars) == 1 else 0.85}).encode(
             y=altair.Y("value:Q", title=name), tooltip=_tooltip(altair, name)

@@ -1,4 +1,6 @@
-"""Answers as CSV text. Numbers are written exactly; text may be made safe for spreadsheets, which run what begins with `=`."""
+"""Answers as CSV text. Numbers are written exactly; text may be made safe for spreadsheets, which run what begins
+with `=`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def csv_text(answer: Answer) -> str:
 
 
 def spreadsheet_text(answer: Answer) -> str:
-    """The same, with an apostrophe before each text that a spreadsheet would take for a formula; numbers stay as they are."""
+    """The same, with an apostrophe before each text that a spreadsheet would take for a formula; numbers stay as
+    they are.
+    """
     return _table(answer, lambda text: f"'{text}" if text.startswith(FORMULAS) else text)
 
 

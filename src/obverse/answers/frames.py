@@ -12,8 +12,7 @@ from obverse.core.errors import Refused
 from obverse.core.types import Type
 
 if TYPE_CHECKING:
-    from obverse.answers.answer import Answer, Price
-    from obverse.answers.cells import Bar
+    from obverse.answers.answer import Answer, Bar, Price
 
 ROWS_SHOWN = 200
 
@@ -30,9 +29,13 @@ def to_arrow(answer: Answer) -> Any:
     """A pyarrow.Table; the claim and the price are in its schema's metadata under `obverse`."""
     arrow = extra("pyarrow", "arrow")
     types = {
-        Type.INTEGER: arrow.int64(), Type.DOUBLE: arrow.float64(), Type.BOOLEAN: arrow.bool_(), Type.TEXT: arrow.string(),
-        Type.DATE: arrow.date32(), Type.TIMESTAMP: arrow.timestamp("us"),
-    }  # fmt: skip
+        Type.INTEGER: arrow.int64(),
+        Type.DOUBLE: arrow.float64(),
+        Type.BOOLEAN: arrow.bool_(),
+        Type.TEXT: arrow.string(),
+        Type.DATE: arrow.date32(),
+        Type.TIMESTAMP: arrow.timestamp("us"),
+    }
     columns = plain_columns(answer)
     schema = arrow.schema([(c.name, types[c.type]) for c in columns], metadata={"obverse": json.dumps(about(answer))})
     return arrow.table([arrow.array(c.values, type=types[c.type]) for c in columns], schema=schema)
@@ -84,7 +87,9 @@ def plain_columns(answer: Answer) -> list[Plain]:
         found.append(Plain(info.name, info.type, [row[i] for row in answer.rows]))
         bars = [row[i] for row in answer.intervals]
         if any(bar is not None for bar in bars):
-            found += [Plain(f"{info.name}_{end}", info.type, _ends(bars, side)) for side, end in enumerate(("low", "high"))]
+            found += [
+                Plain(f"{info.name}_{end}", info.type, _ends(bars, side)) for side, end in enumerate(("low", "high"))
+            ]
     names = _unique(c.name for c in found)
     return [c._replace(name=name) for c, name in zip(found, names)]
 

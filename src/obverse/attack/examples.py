@@ -1,25 +1,35 @@
-"""People who do not exist, for targets with a planted leak and for honest ones; also for lectures and benchmarks."""
+"""People who do not exist, for targets with a planted leak and for honest ones; also for lectures and benchmarks.
+
+Who is taken, of many: repeatable, so that a reviewer sees the same again. It protects nobody.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.attack.tables.ratings import Clues, Ratings, by_item
+from obverse.attack.targets import Table
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
-    from obverse.attack.targets import Table
+def in_random_order(n: int, seed: int) -> NDArray[np.int64]:
+    """The places 0 .. n - 1, all orders alike."""
+    return np.random.default_rng(seed).permutation(n)
+
+
+def made_up(seed: int) -> np.random.Generator:
+    """What made-up people are drawn with, in examples and lessons. Never noise: whoever knows the seed knows it all."""
+    return np.random.default_rng(seed)
+
 
 SECRETS = ("flu", "cancer", "asthma", "ulcer", "gout", "AIDS", "fracture", "migraine")
 
 
 def people_list(generator: np.random.Generator, people: int, zips: int = 7) -> Table:
     """A list as of a city's voters: id, ZIP code, birth date and sex."""
-    import numpy as np
-
     born = np.datetime64("1915-01-01") + generator.integers(0, 60 * 365, people)
     codes = generator.choice(np.arange(2138, 2138 + zips), people)
     return {
@@ -41,9 +51,9 @@ def patients(generator: np.random.Generator, people: int) -> Table:
 
 
 def diverse_classes(generator: np.random.Generator, classes: int, size: int, secrets: int | None = None) -> Table:
-    """A generalised table of so many classes, each of so many rows that hold as many secrets (all different unless told)."""
-    import numpy as np
-
+    """A generalised table of so many classes, each of so many rows that hold as many secrets (all different unless
+    told).
+    """
     some = secrets if secrets is not None else size
     picked = np.argsort(generator.random((classes, len(SECRETS))), axis=1)[:, :some]
     secret = np.array(SECRETS, dtype=object)[np.tile(picked, (1, -(-size // some)))[:, :size]].reshape(-1)
@@ -57,11 +67,10 @@ def diverse_classes(generator: np.random.Generator, classes: int, size: int, sec
 
 def two_hospitals(generator: np.random.Generator, both: int) -> tuple[Table, Table, Table]:
     """What two hospitals publish, cut at different ages, and the people who were in both with what is known of them."""
-    import numpy as np
-
     others = 3 * both
     people = both + 2 * others
-    zips, ages = generator.integers(13000, 13000 + 4 * both, people), generator.integers(20, 80, people)
+    zips = generator.integers(13000, 13000 + 4 * both, people)
+    ages = generator.integers(20, 80, people)
     secret = np.array(SECRETS, dtype=object)[generator.integers(0, len(SECRETS), people)]
 
     def published(who: NDArray[np.int64], width: int, start: int) -> Table:
@@ -94,8 +103,6 @@ def hash_of(code: str) -> int:
 
 
 def _texts(values: Any) -> NDArray[Any]:
-    import numpy as np
-
     return np.array([str(value) for value in values], dtype=object)
 
 
@@ -113,22 +120,22 @@ class Film:
 
     def released(self, people: int) -> Ratings:
         """The records of the first so many people."""
-        import numpy as np
-
         end = int(self.start[people])
         person = np.repeat(np.arange(people), np.diff(self.start[: people + 1]))
         return by_item(person, self.film[:end], self.stars[:end], self.day[:end], people=people, items=self.films)
 
 
 def film_ratings(generator: np.random.Generator, people: int, films: int, each: int, years: float = 6.0) -> Film:
-    """Popularity falls with a film's rank; most people rate some, a few rate many; each over a stretch of time of their own."""
-    import numpy as np
-
+    """Popularity falls with a film's rank; most people rate some, a few rate many; each over a stretch of time of
+    their own.
+    """
     appeal = (1 / (np.arange(films) + 20.0)).astype(np.float32)
     number = np.clip(generator.lognormal(np.log(each), 0.7, people).astype(int), 12, films // 2)
-    picked, days = [], []
+    picked = []
+    days = []
     for count in number:
-        keys = generator.standard_exponential(films, dtype=np.float32) / appeal  # the smallest: drawn without replacement
+        # the smallest: drawn without replacement
+        keys = generator.standard_exponential(films, dtype=np.float32) / appeal
         picked.append(np.argpartition(keys, count)[:count])
         joined = generator.uniform(0, 365 * years)
         stay = generator.exponential(300)
@@ -138,7 +145,15 @@ def film_ratings(generator: np.random.Generator, people: int, films: int, each: 
     stars = np.clip(np.rint(3.6 + taste[film] + generator.normal(0, 1, len(film))), 1, 5)
     start = np.concatenate([[0], np.cumsum(number)])
     by_rank = np.argsort(-np.bincount(film, minlength=films), kind="stable")
-    return Film(start, film, stars, np.concatenate(days), films, by_rank, np.argsort(by_rank))
+    return Film(
+        start=start,
+        film=film,
+        stars=stars,
+        day=np.concatenate(days),
+        films=films,
+        by_rank=by_rank,
+        rank=np.argsort(by_rank),
+    )
 
 
 def clues_about(
@@ -155,8 +170,6 @@ def clues_about(
 
     Films are known of those beyond the first `beyond` by popularity, as far as the person has rated such.
     """
-    import numpy as np
-
     own = np.arange(made.start[person], made.start[person + 1])
     rare = own[made.rank[made.film[own]] >= beyond]
     pool = rare if len(rare) >= known else own

@@ -1,4 +1,6 @@
-"""What an attack found: how often it won, how often it wins where nothing can be known, and one sentence of what it means."""
+"""What an attack found: how often it won, how often it wins where nothing can be known, and one sentence of what it
+means.
+"""
 
 from __future__ import annotations
 
@@ -49,9 +51,9 @@ class Finding:
     """One attack on one target.
 
     Claim:   a target on which the attack does no better than on its control is blamed with a chance of at most alpha.
-    Proof:   with significance tests, it is blamed where one of n has p <= alpha / n (Bonferroni). Without, where the lower
-             bound of the attack's rate is above the upper bound of the control's; each errs with a chance of at most alpha / 2
-             (Clopper and Pearson). A chance that is known needs no bound.
+    Proof:   with significance tests, it is blamed where one of n has p <= alpha / n (Bonferroni). Without, where the
+             lower bound of the attack's rate is above the upper bound of the control's; each errs with a chance of at
+             most alpha / 2 (Clopper and Pearson). A chance that is known needs no bound.
     Assumes: trials are independent; where there are tests, what those assume instead.
     """
 
@@ -112,7 +114,13 @@ class Finding:
             "leaks": self.leaks,
             "verdict": self.verdict,
             "sentence": self.sentence,
-            "rate": {"wins": self.rate.wins, "trials": self.rate.trials, "value": self.rate.value, "low": low, "high": high},
+            "rate": {
+                "wins": self.rate.wins,
+                "trials": self.rate.trials,
+                "value": self.rate.value,
+                "low": low,
+                "high": high,
+            },
             "control": {"value": self.usual, "low": self.chance[0], "high": self.chance[1]},
             "alpha": self.alpha,
             "tests": [{"test": one.words, "p": one.p, "alpha": self.each_alpha} for one in self.tests],
@@ -125,14 +133,17 @@ def judged(
     leak: str, quiet: str, figures: Mapping[str, Any], tests: Sequence[SignificanceTest] = (),
     alpha: float = ALPHA,
 ) -> Finding:  # fmt: skip
-    """The finding, with the sentence that fits: `leak` where the attack surely does better than its control, else `quiet`.
+    """The finding, with the sentence that fits: `leak` where the attack surely does better than its control, else
+    `quiet`.
 
     A control of nobody could never show that an attack does better, and would acquit everything; so there is none. So
     few trials that even winning all of them would have shown nothing acquit nobody either, and the sentence says so.
     """
     if isinstance(control, Rate) and not control.trials and rate.trials:
         fix = "give people of the same kind who are surely not in the data"
-        raise Refused("no_control", f"{attack}: nobody is in the control group, so nothing can be told from chance.", fix=fix)
+        raise Refused(
+            "no_control", f"{attack}: nobody is in the control group, so nothing can be told from chance.", fix=fix
+        )
     if not rate.trials:
         quiet = f"Nothing could be tried, so this says nothing: {quiet}"
     found = Finding(attack, target, quiet, rate, control, alpha, figures, tests=tuple(tests))

@@ -1,4 +1,8 @@
-"""What attacks are pointed at: tables that were released, and interfaces that answer. Nothing of ours is needed to be one."""
+"""What attacks are pointed at: tables that were released, and interfaces that answer. Nothing of ours is needed to be
+one.
+
+Interfaces as they are often built, over exact answers: with fresh noise, or with small counts refused.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +11,24 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    Table = Mapping[str, NDArray[Any]]  # columns by name, all of one length; texts as objects
-    Ask = Callable[[str], float | None]  # a question in SQL; its answer is one number, or nothing where it is refused
-    Sums = Callable[[NDArray[np.bool_]], NDArray[np.float64]]  # rows of subsets of n people: the sum of secrets over each
-    Door = Callable[["Put"], float | None]  # one connection to an interface
+from obverse.core.errors import Refused
+
+Table = Mapping[str, NDArray[Any]]  # columns by name, all of one length; texts as objects
+Ask = Callable[[str], float | None]  # a question in SQL; its answer is one number, or nothing where it is refused
+Sums = Callable[[NDArray[np.bool_]], NDArray[np.float64]]  # rows of subsets of n people: the sum of secrets over each
+Door = Callable[["Put"], float | None]  # one connection to an interface
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A question as somebody puts it who would rather not pay: its words, what is offered for it, and what is said beside."""
+    """A question as somebody puts it who would rather not pay: its words, what is offered for it, and what is said
+    beside.
+    """
 
     sql: str
     price: Fraction
@@ -70,8 +77,6 @@ class Counting:
         """Sums of secret bits over subsets, each asked as one count; what is refused is not a number."""
 
         def asked(subsets: NDArray[np.bool_]) -> NDArray[np.float64]:
-            import numpy as np
-
             answers = np.full(len(subsets), np.nan)
             for i, row in enumerate(subsets):
                 chosen = [people[place] for place in np.flatnonzero(row).tolist()]
@@ -87,3 +92,51 @@ def literal(value: object) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
         return repr(value)
     return "'" + str(value).replace("'", "''") + "'"
+
+
+def in_numbers(ask: Ask) -> Ask:
+    """What is not finite is no answer; what is no number at all is a fault of the interface."""
+
+    def finite(sql: str) -> float | None:
+        answer = ask(sql)
+        try:
+            number = math.nan if answer is None else float(answer)
+        except (TypeError, ValueError):
+            fix = "Let it give a number, or None where it refuses."
+            raise Refused("bad_outputs", "the interface gave something else than a number.", fix=fix) from None
+        return number if math.isfinite(number) else None
+
+    return finite
+
+
+def with_noise(ask: Ask, scale: float, seed: int) -> Ask:
+    """Fresh Laplace noise on every answer, without a budget: what is often called differential privacy and is not."""
+    generator = np.random.default_rng(seed)
+
+    def noisy(sql: str) -> float | None:
+        exact = ask(sql)
+        return None if exact is None else exact + float(generator.laplace(0, scale))
+
+    return noisy
+
+
+def with_least(ask: Ask, least: int, rows: int) -> Ask:
+    """Refuses counts of fewer than `least` rows, and of all but fewer."""
+
+    def careful(sql: str) -> float | None:
+        exact = ask(sql)
+        return exact if exact is not None and least <= exact <= rows - least else None
+
+    return careful
+
+
+def balanced(people: Sequence[Person], wanted: int, seed: int) -> list[Person]:
+    """So many people, half of them with the secret where there are enough of both, so that blind guesses are half
+    right.
+    """
+    order = np.random.default_rng(seed).permutation(len(people)).tolist()
+    have = [people[i] for i in order if people[i].secret]
+    lack = [people[i] for i in order if not people[i].secret]
+    half = min(wanted // 2, len(have), len(lack))
+    extra = (have[half:] + lack[half:])[: max(0, wanted - 2 * half)]
+    return have[:half] + lack[:half] + extra

@@ -12,12 +12,20 @@ from obverse.core.relation import Relation
 Held = Literal["public", "stored", "proved", "declared"]
 What = Literal["equality", "rows", "added", "keys", "form", "schema"]
 By = Literal["plan", "catalog", "proof", "rows", "declaration", "nothing"]
-ROWWISE = "each row of table {table} is computed from rows of its own unit alone, as the curator declares (rowwise = true)"
+ROWWISE = (
+    "each row of table {table} is computed from rows of its own unit alone, as the curator declares (rowwise = true)"
+)
 ADDED = (
-    "between two publications of the data no row of table {table} is added to a published partition, and none leaves one that "
+    "between two publications of the data no row of table {table} is added to a published partition, and none leaves "
+    "one that "
     "is not retired"
 )
-OWN = {"public": "public", "stored": "stored rows", "proved": "a view that was proved row-wise", "declared": "rowwise = true"}
+OWN = {
+    "public": "public",
+    "stored": "stored rows",
+    "proved": "a view that was proved row-wise",
+    "declared": "rowwise = true",
+}
 ROWS: Mapping[Held, By] = {"public": "nothing", "stored": "catalog", "proved": "proof", "declared": "declaration"}
 
 
@@ -25,9 +33,9 @@ ROWS: Mapping[Held, By] = {"public": "nothing", "stored": "catalog", "proved": "
 class Belief:
     """One thing that plans take to be so, and by what it is.
 
-    `by`: "plan": what is asked makes it so, whatever the rows are; "catalog": the engine's catalog says it, and is compared in
-    each question's transaction; "proof": of the catalog's definition; "rows": they were read when the project was opened;
-    "declaration": the curator's word alone, which claims name; "nothing": nothing rests on it.
+    `by`: "plan": what is asked makes it so, whatever the rows are; "catalog": the engine's catalog says it, and is
+    compared in each question's transaction; "proof": of the catalog's definition; "rows": they were read when the
+    project was opened; "declaration": the curator's word alone, which claims name; "nothing": nothing rests on it.
     """
 
     what: What
@@ -54,15 +62,22 @@ class SourceAssumptions:
     @property
     def beliefs(self) -> tuple[Belief, ...]:
         """All six, whatever the source is."""
-        table, first = self.table, self.table.partition is not None and self.table.partition.counts == "first"
+        table = self.table
+        first = self.table.partition is not None and self.table.partition.counts == "first"
         own: By = "nothing" if table.public else "plan"
         return (
             Belief("equality", "plan", "two texts are equal where their bytes are"),
-            Belief("rows", ROWS[self.rows], ROWWISE.format(table=table.name) if self.rows == "declared" else self.words),
+            Belief(
+                "rows", ROWS[self.rows], ROWWISE.format(table=table.name) if self.rows == "declared" else self.words
+            ),
             Belief("added", "declaration" if first else "nothing", ADDED.format(table=table.name)),
             Belief("keys", own, "a unit has one row, or as many as its limits say, and a key leads to one unit"),
-            Belief("form", "nothing" if table.public else "rows", "every row can be read, as what its column is declared"),
-            Belief("schema", "catalog", "columns, types, collations and definitions are those that the plan was made for"),
+            Belief(
+                "form", "nothing" if table.public else "rows", "every row can be read, as what its column is declared"
+            ),
+            Belief(
+                "schema", "catalog", "columns, types, collations and definitions are those that the plan was made for"
+            ),
         )
 
     @property

@@ -23,7 +23,9 @@ DOUBLE_MAX = Fraction(10) ** 300
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """Defaults of a column that lists its values: whether it may be NULL, and whether undeclared texts are a category."""
+    """Defaults of a column that lists its values: whether it may be NULL, and whether undeclared texts are a
+    category.
+    """
 
     nullable: bool = False
     other: bool = False
@@ -154,7 +156,8 @@ def _interval(kind: Type, raw: list[object], path: KeyParts, document: Document)
         why = f"Bounds are for numbers, dates and timestamps; this column is {kind.value}."
         fix = "Give the allowed values instead, or leave the bounds out."
         raise document.error("bad_bounds", path, "this column cannot have bounds", why=why, fix=fix)
-    lo, hi = _bound(kind, raw[0], dt.time()), _bound(kind, raw[1], _LAST_OF_DAY)
+    lo = _bound(kind, raw[0], dt.time())
+    hi = _bound(kind, raw[1], _LAST_OF_DAY)
     if lo is None or hi is None:
         message = f"bounds of type {kind.value} are expected"
         raise document.error("bad_bounds", path, message, fix=f"Write for example {_EXAMPLES[kind]}.")

@@ -1,4 +1,7 @@
-"""What the toml leaves to the source: keys of the unit, columns of public tables, values that those list. Pure."""
+"""What the toml leaves to the source: keys of the unit, columns of public tables, values that those list. Pure.
+
+Names of an engine's types in our own six; what has no counterpart is None.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,54 @@ from dataclasses import replace
 
 from obverse.catalog.check import names_twice, unit_type_error
 from obverse.catalog.columns import categories, with_other
+from obverse.catalog.keys import suggestion
 from obverse.catalog.load import FILE_NAME
 from obverse.catalog.locate import KeyParts, Place, dotted
 from obverse.catalog.model import Catalog, Column, Table
-from obverse.catalog.shape import suggestion
-from obverse.catalog.source_types import type_of, unit_type_of
 from obverse.core.errors import CatalogError, invariant
 from obverse.core.types import Type, Value
+
+INTEGERS = frozenset(
+    ["TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"]
+    + ["INT", "INT1", "INT2", "INT4", "INT8", "INT16", "INT32", "INT64", "INT128", "LONG", "SHORT"]
+)
+TEXTS = frozenset(["VARCHAR", "TEXT", "STRING", "CHAR", "BPCHAR"])
+OTHERS = {
+    "DOUBLE": Type.DOUBLE,
+    "FLOAT": Type.DOUBLE,
+    "REAL": Type.DOUBLE,
+    "DECIMAL": Type.DOUBLE,
+    "NUMERIC": Type.DOUBLE,
+    "BOOLEAN": Type.BOOLEAN,
+    "DATE": Type.DATE,
+    "TIMESTAMP": Type.TIMESTAMP,
+    "DATETIME": Type.TIMESTAMP,
+    "TIMESTAMP_S": Type.TIMESTAMP,
+    "TIMESTAMP_MS": Type.TIMESTAMP,
+    "TIMESTAMP_NS": Type.TIMESTAMP,
+    "ENUM": Type.TEXT,
+    "UUID": Type.TEXT,
+}
+
+
+def type_of(engine_type: str) -> Type | None:
+    """Our type for the engine's, such as DOUBLE for DECIMAL(10,2); None for lists, structs, zones and the like."""
+    name = engine_type.strip().upper()
+    if name.endswith("]"):
+        return None
+    base = name.split("(", 1)[0].strip()
+    return unit_type_of(name) or OTHERS.get(base)
+
+
+def unit_type_of(engine_type: str) -> Type | None:
+    """The type of a unit key: integer or text, whose equality is exact in every engine; None for all others."""
+    base = engine_type.strip().upper().split("(", 1)[0].strip()
+    if engine_type.strip().endswith("]"):
+        return None
+    if base in INTEGERS:
+        return Type.INTEGER
+    return Type.TEXT if base in TEXTS else None
+
 
 Schemas = Mapping[str, Mapping[str, str]]  # table to column to the engine's type name
 Listed = Mapping[tuple[str, str], tuple[Value, ...]]  # (public table, column) to its values
@@ -102,7 +146,8 @@ def _agree(catalog: Catalog, tables: Mapping[str, Table], place: Place) -> None:
             continue
         here = table.unit.column
         there, key = table.unit.steps[0]
-        ours, theirs = tables[table.name].columns[here].type, tables[there].columns[key].type
+        ours = tables[table.name].columns[here].type
+        theirs = tables[there].columns[key].type
         if ours is not theirs:
             message = f"{table.name}.{here} is {ours.value} and {there}.{key} is {theirs.value}"
             why = "They lead to the same unit, so they must have one type."

@@ -70,9 +70,12 @@ def with_survey(text: str, name: str, facts: Mapping[str, Fact]) -> str:
 
 
 def _with_section(text: str, path: tuple[str, str], kind: str, facts: Mapping[str, Fact]) -> str:
-    end, (group, name) = _ending(text), path
+    end = _ending(text)
+    group, name = path
     if name in _parsed(text).get(group, {}):
-        raise Refused("name_twice", f"{kind} {name!r} is declared already", fix=f"Edit [{dotted(path)}] in obverse.toml.")
+        raise Refused(
+            "name_twice", f"{kind} {name!r} is declared already", fix=f"Edit [{dotted(path)}] in obverse.toml."
+        )
     written = [f"{key} = {_written(fact)}" for key, fact in facts.items()]
     section = end.join(["", f"[{dotted(path)}]", *written, ""])
     added = text if not text or text.endswith("\n") else text + end
@@ -126,7 +129,9 @@ def _by_hand(value: object) -> str:
         return number_text(value)
     if isinstance(value, dict) and all(isinstance(one, bool) for one in value.values()):
         return ", ".join(f"{key} = {_by_hand(one)}" for key, one in value.items())
-    return ", ".join(f"{key} = {_written(fact)}" for key, fact in value.items()) if isinstance(value, dict) else str(value)
+    return (
+        ", ".join(f"{key} = {_written(fact)}" for key, fact in value.items()) if isinstance(value, dict) else str(value)
+    )
 
 
 def _parsed(text: str) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""The [graphs.NAME] of obverse.toml: a social network, what of it is protected, and the public list of who may be in it."""
+"""The [graphs.NAME] of obverse.toml: a social network, what of it is protected, and the public list of who may be in
+it.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def network(name: str, raw: dict[str, Any], root: Path, document: Document, engi
     source = source_of(raw["edges"], raw, root, path, document, engine, "edges")
     columns = {end: Column(end, Type.TEXT) for end in ends}  # their type is that of the nodes, once it is known
     table = Table(name, source, columns, KeyPath(name, None))
-    return Network(name, table, (ends[0], ends[1]), (where, column), raw["unit"], raw.get("degree"), raw.get("listed", False))
+    return Network(
+        name, table, (ends[0], ends[1]), (where, column), raw["unit"], raw.get("degree"), raw.get("listed", False)
+    )
 
 
 def network_unit(graphs: Mapping[str, Network], neighbours: Neighbours) -> PrivacyUnit | None:

@@ -1,9 +1,10 @@
 """The identity of a catalog: a hash of every declared fact that an answer depends on.
 
-Claim:   catalogs of one identity declare the same, as far as answers depend on it: not budgets, analysts or the place on disk.
+Claim:   catalogs of one identity declare the same, as far as answers depend on it: not budgets, analysts or the place
+         on disk.
 Proof:   canonical JSON of the unit, the accounting and every table and network, each fact under a tag of its own.
-Assumes: each new declared fact is added here under a new tag, absent at its default, so that earlier identities hold; and
-         `former.former_fingerprint` gives None where it is not at its default.
+Assumes: each new declared fact is added here under a new tag, absent at its default, so that earlier identities hold;
+         and `former.former_fingerprint` gives None where it is not at its default.
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ def _limits(limits: Limits | str | None) -> Json:
 
 
 def _partition(partition: Partition) -> Json:
-    return fields(column=partition.column, counts=partition.counts, through=partition.through, retired=partition.retired)
+    return fields(
+        column=partition.column, counts=partition.counts, through=partition.through, retired=partition.retired
+    )
 
 
 def _network(network: Network) -> Json:

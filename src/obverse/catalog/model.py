@@ -12,6 +12,7 @@ from typing import Literal
 from obverse.catalog.spelling import Spelling
 from obverse.core.bounds import UNBOUNDED, Bounds, Categories, Interval
 from obverse.core.errors import Refused, invariant
+from obverse.core.ledger import Budget
 from obverse.core.types import Type, Value
 from obverse.core.units import KeyPath, Neighbours, PrivacyUnit
 
@@ -55,18 +56,25 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a table's rows lie. Kind `object` is a data frame handed over in Python, `table` one of the engine's catalog."""
+    """Where a table's rows lie.
+
+    Kind `object` is a data frame handed over in Python, `table` one of the engine's catalog.
+    """
 
     kind: Literal["csv", "parquet", "duckdb", "object", "table"]
     path: Path | None = None
     table: str | None = None  # inside a DuckDB file, or on the engine's server with its schema
     delimiter: str = ","
     header: bool = True
-    place: str = field(default="", repr=False)  # what tells a table on a server from every other, once the engine is open
+    # what tells a table on a server from every other, once the engine is open
+    place: str = field(default="", repr=False)
     mark: str = field(default="", repr=False)  # what changes with its rows; for the curator alone
-    among: tuple[str, ...] = field(default=(), repr=False)  # the places of tables on a server that its rows lie in besides
-    base: str = field(default="", repr=False, compare=False)  # of a view that was proved row-wise: the table whose rows it has
-    collated: bool = field(default=False, repr=False, compare=False)  # texts of it were compared by a collation up to 0.1
+    # the places of tables on a server that its rows lie in besides
+    among: tuple[str, ...] = field(default=(), repr=False)
+    # of a view that was proved row-wise: the table whose rows it has
+    base: str = field(default="", repr=False, compare=False)
+    # texts of it were compared by a collation up to 0.1
+    collated: bool = field(default=False, repr=False, compare=False)
     key: str = field(default="", repr=False, compare=False)  # of such a view: the table's own name of the unit's column
 
 
@@ -140,14 +148,6 @@ class Network:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
-    """Allowed loss, as declared: epsilon and delta."""
-
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
-
-
-@dataclass(frozen=True, slots=True)
 class Analyst:
     """Someone who may ask, with a cap of their own (None: only those of all) and the purposes allowed (empty: any)."""
 
@@ -209,7 +209,8 @@ class Survey:
     def parts(self) -> tuple[Survey, ...]:
         """A survey of each question, at the epsilon and of the people that it really has."""
         count = max(len(self.questions), 1)
-        epsilon, people = self.epsilon, self.people
+        epsilon = self.epsilon
+        people = self.people
         if self.split == "budget":
             epsilon = epsilon / count
         else:

@@ -8,7 +8,8 @@ from fractions import Fraction
 from obverse.core.errors import Refused
 from obverse.core.numbers import exact
 
-EPSILON_MIN, EPSILON_MAX = Fraction(1, 10**9), Fraction(100)
+EPSILON_MIN = Fraction(1, 10**9)
+EPSILON_MAX = Fraction(100)
 EPSILON_WORDS = "a number between 1e-9 and 100"
 DELTA_WORDS = "a number at least 0 and below 1"
 
@@ -52,4 +53,6 @@ def _negative_zero(number: object) -> bool:
 
 def _refused(name: str, expected: str, why: str) -> Refused:
     example = "1e-8" if expected == DELTA_WORDS else "0.1"
-    return Refused("bad_parameter", f"{name} must be {expected}", why=why, fix=f"Write {expected}, for example {example}.")
+    return Refused(
+        "bad_parameter", f"{name} must be {expected}", why=why, fix=f"Write {expected}, for example {example}."
+    )

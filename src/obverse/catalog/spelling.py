@@ -22,7 +22,9 @@ class Spelling:
     alphabet: str
 
     def __post_init__(self) -> None:
-        sound = self.alphabet and len(set(self.alphabet)) == len(self.alphabet) and folded(self.alphabet) == self.alphabet
+        sound = (
+            self.alphabet and len(set(self.alphabet)) == len(self.alphabet) and folded(self.alphabet) == self.alphabet
+        )
         invariant(bool(sound) and OTHER not in self.alphabet, "an alphabet has different small letters")
         invariant(1 <= self.letters <= self.most, "a word has at most 64 bits")
 
@@ -42,7 +44,8 @@ class Spelling:
 
     def code(self, text: str) -> int:
         """The number of a word; the first letter is highest, and after the last one there are zeros."""
-        signs, code = folded(text)[: self.letters], 0
+        signs = folded(text)[: self.letters]
+        code = 0
         for sign in signs:
             place = self.alphabet.find(sign)
             code = code << self.bits | (place + 1 if place >= 0 else self.symbols - 1)
@@ -51,7 +54,9 @@ class Spelling:
     def word(self, code: int) -> str:
         """The word of a number, as far as it is known."""
         signs = ["", *self.alphabet, OTHER]
-        return "".join(signs[code >> self.bits * place & (1 << self.bits) - 1] for place in reversed(range(self.letters)))
+        return "".join(
+            signs[code >> self.bits * place & (1 << self.bits) - 1] for place in reversed(range(self.letters))
+        )
 
 
 def folded(text: str) -> str:
@@ -75,5 +80,7 @@ def spelling(raw: dict[str, Any], path: KeyParts, document: Document) -> Spellin
     if raw["letters"] > most:
         message = f"words of this alphabet have at most {most} letters"
         why = "a word is one number of 64 bits."
-        raise document.error("bad_parameter", (*path, "letters"), message, why=why, fix=f"Write letters = {most}, or fewer.")
+        raise document.error(
+            "bad_parameter", (*path, "letters"), message, why=why, fix=f"Write letters = {most}, or fewer."
+        )
     return Spelling(raw["letters"], alphabet)

@@ -13,7 +13,8 @@ from obverse.catalog.spelling import spelling
 from obverse.core.errors import Refused
 from obverse.core.numbers import exact
 
-PEOPLE, MINIMUM = 1000, 20
+PEOPLE = 1000
+MINIMUM = 20
 STEPS = 100
 PLACES_MAX = 2**16  # of a numeric grid
 NO_LANGUAGE = "und"
@@ -24,12 +25,18 @@ SHUFFLER_KEY = re.compile(r"[0-9a-f]{64}")
 
 def survey(name: str, raw: dict[str, Any], document: Document) -> Survey:
     path = ("surveys", name)
-    epsilon, reports = exact(raw["epsilon"]), raw.get("reports", 1)
+    epsilon = exact(raw["epsilon"])
+    reports = raw.get("reports", 1)
     asked = _question(name, raw, path, document)
     questions = _questions(raw, path, document)
     if (bool(asked.options), asked.bounds is not None, bool(raw.get("text")), bool(questions)).count(True) != 1:
-        fix = 'Add options = ["no", "yes"], or bounds = [0, 24], or text = true, or several [surveys.NAME.questions.NAME].'
-        raise document.error("missing_key", (*path, "options"), "a survey asks for one of options, numbers or texts", fix=fix)
+        fix = (
+            'Add options = ["no", "yes"], or bounds = [0, 24], or text = true, or several '
+            "[surveys.NAME.questions.NAME]."
+        )
+        raise document.error(
+            "missing_key", (*path, "options"), "a survey asks for one of options, numbers or texts", fix=fix
+        )
     _check_lines(raw, (asked, *questions), path, document)
     return Survey(
         name=name,
@@ -64,7 +71,11 @@ def _check_lines(raw: dict[str, Any], asked: tuple[Question, ...], path: KeyPart
         labels = [label for texts_ in one.labels.values() for label in texts_.values()]
         shown += [one.name, *one.question.values(), *one.options, *labels]
     if not all(is_line(text) for text in shown):
-        message = "what people read has a line break, a control sign such as a tab, or one that turns the direction of writing"
+        message = (
+            "what people read has a line break, a control sign such as a tab, or one that turns the direction "
+            "of "
+            "writing"
+        )
         fix = "Write questions, options, labels and purpose in one line each; a consent may have several, without tabs."
         raise document.error("bad_values", path, message, fix=fix)
 
@@ -73,12 +84,15 @@ def _shuffler(raw: dict[str, Any], path: KeyParts, document: Document) -> str | 
     key: str | None = raw.get("shuffler", {}).get("key")
     if key is not None and not SHUFFLER_KEY.fullmatch(key):
         message = "a shuffler's key has 64 digits in hexadecimal, in small letters"
-        raise document.error("bad_values", (*path, "shuffler", "key"), message, fix="Take it from `obverse collect shuffler`.")
+        raise document.error(
+            "bad_values", (*path, "shuffler", "key"), message, fix="Take it from `obverse collect shuffler`."
+        )
     return key
 
 
 def _question(name: str, raw: dict[str, Any], path: KeyParts, document: Document) -> Question:
-    options, bounds = _options(raw, path, document), _bounds(raw, path, document)
+    options = _options(raw, path, document)
+    bounds = _bounds(raw, path, document)
     return Question(
         name=name,
         question=texts(raw["question"]),
@@ -97,17 +111,22 @@ def _questions(raw: dict[str, Any], path: KeyParts, document: Document) -> tuple
     for key in ("protocol", "permanent") if asked else ("split",):
         if key in raw:
             message = f"{key} does not go with several questions" if asked else "a split takes several questions"
-            raise document.error("conflict", (*path, key), message, fix=f"Remove {key!r}, or the [surveys.NAME.questions].")
+            raise document.error(
+                "conflict", (*path, key), message, fix=f"Remove {key!r}, or the [surveys.NAME.questions]."
+            )
     found = tuple(_question(name, one, (*path, "questions", name), document) for name, one in asked.items())
     for one in found:
         if bool(one.options) == (one.bounds is not None):
-            fix, where = 'Add options = ["no", "yes"], or bounds = [0, 24].', (*path, "questions", one.name, "options")
+            fix = 'Add options = ["no", "yes"], or bounds = [0, 24].'
+            where = (*path, "questions", one.name, "options")
             raise document.error("missing_key", where, "a question asks for one of options or numbers", fix=fix)
     return found
 
 
 def is_line(text: Any) -> bool:
-    """Whether this is a text of one line, without signs that move others about: what is shown beside it stays as it is."""
+    """Whether this is a text of one line, without signs that move others about: what is shown beside it stays as it
+    is.
+    """
     return isinstance(text, str) and not any(unicodedata.category(sign) in UNSEEN or sign in TURNING for sign in text)
 
 
@@ -132,7 +151,9 @@ def _none(raw: dict[str, Any], options: tuple[str, ...], path: KeyParts, documen
     none = _composed(raw["none"]) if "none" in raw else None
     if none is not None and none not in options:
         message = "the option for no answer is not among the options"
-        raise document.error("bad_values", (*path, "none"), message, fix=f"Add {none!r} to the options, or remove the key.")
+        raise document.error(
+            "bad_values", (*path, "none"), message, fix=f"Add {none!r} to the options, or remove the key."
+        )
     return none
 
 
@@ -140,7 +161,9 @@ def _labels(
     raw: dict[str, Any], options: tuple[str, ...], path: KeyParts, document: Document
 ) -> dict[str, dict[str, str]]:
     told: dict[str, dict[str, str]] = raw.get("labels", {})
-    labels = {language: {_composed(option): label for option, label in shown.items()} for language, shown in told.items()}
+    labels = {
+        language: {_composed(option): label for option, label in shown.items()} for language, shown in told.items()
+    }
     for language, shown in labels.items():
         if sorted(shown) != sorted(options):
             message = f"the labels of {language} are not those of the options"
@@ -166,7 +189,9 @@ def _step(
 ) -> Fraction | None:
     if bounds is None:
         if "step" in raw:
-            raise document.error("conflict", (*path, "step"), "a step goes with bounds", fix="Remove it, or add bounds.")
+            raise document.error(
+                "conflict", (*path, "step"), "a step goes with bounds", fix="Remove it, or add bounds."
+            )
         return None
     width = bounds[1] - bounds[0]
     step = exact(raw["step"]) if "step" in raw else width / STEPS

@@ -1,7 +1,7 @@
 """Versions of obverse.toml: which defaults changed, and which keys of a file have kept an old one.
 
-A file says its version under [project]. Without one it is version 1, and every default keeps the meaning that it had then; an
-upgrade is an act of the curator.
+A file says its version under [project]. Without one it is version 1, and every default keeps the meaning that it had
+then; an upgrade is an act of the curator.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def _relying(raw: Mapping[str, Any], keys: set[str], of: Callable[[bool, bool], 
 
 LEFT_OUT = "rows whose value is missing or not declared are left out (with nullable = true, both are read as NULL)"
 CHANGES = (
-    Change(2, LEFT_OUT, "they are answered as NULL and as (other)", _private_texts, (("nullable", False), ("other", False))),
+    Change(
+        2, LEFT_OUT, "they are answered as NULL and as (other)", _private_texts, (("nullable", False), ("other", False))
+    ),
     Change(2, LEFT_OUT, "they are answered as NULL", _other_listed, (("nullable", False),)),
 )
 

@@ -14,7 +14,10 @@ import click
 from obverse.cli.output.terminal import on_terminal, paint, wrapped
 from obverse.core.errors import BudgetExceeded, ObverseError, Refused
 
-AFTER_DEBIT, REFUSED, OVER_BUDGET, INTERRUPTED = 1, 3, 4, 130
+AFTER_DEBIT = 1
+REFUSED = 3
+OVER_BUDGET = 4
+INTERRUPTED = 130
 ASKING = ("ask", "demo", "table", "hierarchy", "quantiles", "synthetic", "graph")  # the verbs that can cost something
 
 
@@ -66,7 +69,8 @@ def told(ctx: click.Context) -> Iterator[None]:
         _tell(interrupted_early(), ctx)
         ctx.exit(INTERRUPTED)
     except OSError as error:
-        if error.filename is None or ctx.info_name in (*ASKING, "learn"):  # a pipe that broke, or perhaps after the debit
+        # a pipe that broke, or perhaps after the debit
+        if error.filename is None or ctx.info_name in (*ASKING, "learn"):
             raise
         _tell(unusable(error), ctx)
         ctx.exit(REFUSED)
@@ -98,7 +102,9 @@ def _fitting(line: str) -> list[str]:
 
 
 def foldable(help_text: str, width: int) -> str:
-    """The help with examples that are too long for the terminal continued on a line of their own, as a shell reads them."""
+    """The help with examples that are too long for the terminal continued on a line of their own, as a shell reads
+    them.
+    """
     return "\n".join(part for line in help_text.split("\n") for part in _continued(line, width))
 
 
@@ -122,7 +128,8 @@ def _cost(error: ObverseError) -> list[str]:
 
 def unusable(error: OSError) -> Refused:
     """A file that cannot be read or written, for whatever reason the system gives."""
-    why, fix = error.strerror or "the system refused", "Name a file in a folder that is there, and that you may use."
+    why = error.strerror or "the system refused"
+    fix = "Name a file in a folder that is there, and that you may use."
     return Refused("cannot_write", "the file cannot be used.", place=str(error.filename), why=why, fix=fix)
 
 

@@ -1,4 +1,7 @@
-"""The command `obverse`: a table of verbs, each loaded only when it is called."""
+"""The command `obverse`: a table of verbs, each loaded only when it is called.
+
+obverse completion: a script that teaches the shell our verbs and options.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,31 @@ from dataclasses import dataclass
 import click
 
 from obverse._version import __version__
-from obverse.cli.errors import INTERRUPTED
+from obverse.cli.errors import INTERRUPTED, Verb
+from obverse.cli.options import print_json, with_json
+
+
+@click.command(cls=Verb)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@with_json
+def completion(shell: str, as_json: bool) -> None:
+    """Print a completion script: bash, zsh or fish.
+
+    \b
+    Examples:
+      obverse completion bash >> ~/.bashrc
+      obverse completion zsh >> ~/.zshrc
+      obverse completion fish > ~/.config/fish/completions/obverse.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(shell)
+    assert found is not None
+    script = found(cli, {}, "obverse", "_OBVERSE_COMPLETE").source()
+    if as_json:
+        print_json({"version": 1, "shell": shell, "script": script})
+    else:
+        click.echo(script)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +51,20 @@ class VerbLine:
 
 SECTIONS: dict[str, tuple[VerbLine, ...]] = {
     "For analysts": (
-        VerbLine("ask", "obverse.cli.commands.ask:ask", "Ask SQL; get a private answer with its noise interval and price."),
-        VerbLine("explain", "obverse.cli.commands.explain:explain", "See noise, error and price of a question; costs nothing."),
-        VerbLine("rehearse", "obverse.cli.commands.rehearse:rehearse", "Try a question on made-up rows; costs nothing."),
+        VerbLine(
+            "ask", "obverse.cli.commands.ask:ask", "Ask SQL; get a private answer with its noise interval and price."
+        ),
+        VerbLine(
+            "explain",
+            "obverse.cli.commands.explain:explain",
+            "See noise, error and price of a question; costs nothing.",
+        ),
+        VerbLine(
+            "rehearse", "obverse.cli.commands.rehearse:rehearse", "Try a question on made-up rows; costs nothing."
+        ),
         VerbLine("tables", "obverse.cli.commands.tables:tables", "Show what may be asked about."),
         VerbLine("budget", "obverse.cli.commands.budget:budget", "Show what is left; `budget grant` raises the cap."),
-        VerbLine("sql", "obverse.cli.commands.sql:sql", "List the SQL that is answered, and what is refused."),
+        VerbLine("sql", "obverse.cli.commands.tables:sql", "List the SQL that is answered, and what is refused."),
     ),
     "For surveys": (
         VerbLine(
@@ -40,37 +75,57 @@ SECTIONS: dict[str, tuple[VerbLine, ...]] = {
     ),
     "For reviewers": (
         VerbLine(
-            "attack", "obverse.cli.commands.attack.attack:attack", "Attack a release or an interface: what does it give away?"
+            "attack",
+            "obverse.cli.commands.attack.attack:attack",
+            "Attack a release or an interface: what does it give away?",
         ),
         VerbLine("verify", "obverse.cli.commands.verify:verify", "Try to refute a claim of privacy."),
     ),
     "For the curator": (
         VerbLine(
-            "publish", "obverse.cli.commands.publish.publish:publish", "Release tables once, in a folder that anyone may have."
+            "publish",
+            "obverse.cli.commands.publish.publish:publish",
+            "Release tables once, in a folder that anyone may have.",
         ),
         VerbLine(
             "anonymize",
             "obverse.cli.commands.anonymize:anonymize",
             "Make a table k-anonymous; show what still works against it.",
         ),
-        VerbLine("explore", "obverse.cli.commands.explore:explore", "Compare settings before choosing them; costs nothing."),
+        VerbLine(
+            "explore", "obverse.cli.commands.explore:explore", "Compare settings before choosing them; costs nothing."
+        ),
         VerbLine("demo", "obverse.cli.commands.demo:demo", "Write a synthetic sample project to try things on."),
-        VerbLine("init", "obverse.cli.commands.init:init", "Draft obverse.toml from column names and declared types."),
-        VerbLine("check", "obverse.cli.commands.check:check", "Validate obverse.toml, its sources and its ledger."),
-        VerbLine("analyst", "obverse.cli.commands.analyst:analyst", "Declare who may ask: `analyst add NAME`."),
-        VerbLine("account", "obverse.cli.commands.account:account", "Hand out tokens for a service: `account add NAME`."),
-        VerbLine("limits", "obverse.cli.commands.limits:limits", "Learn caps on one unit's rows: `limits learn TABLE`."),
-        VerbLine("data", "obverse.cli.commands.data:data", "Publish a new version of the rows; retire partitions."),
+        VerbLine(
+            "init", "obverse.cli.commands.project:init", "Draft obverse.toml from column names and declared types."
+        ),
+        VerbLine("check", "obverse.cli.commands.project:check", "Validate obverse.toml, its sources and its ledger."),
+        VerbLine("analyst", "obverse.cli.commands.accounts:analyst", "Declare who may ask: `analyst add NAME`."),
+        VerbLine(
+            "account", "obverse.cli.commands.accounts:account", "Hand out tokens for a service: `account add NAME`."
+        ),
+        VerbLine(
+            "limits", "obverse.cli.commands.budget:limits", "Learn caps on one unit's rows: `limits learn TABLE`."
+        ),
+        VerbLine("data", "obverse.cli.commands.project:data", "Publish a new version of the rows; retire partitions."),
         VerbLine("rights", "obverse.cli.commands.rights:rights", "Show, correct, leave out or erase one person."),
-        VerbLine("ledger", "obverse.cli.commands.ledger:ledger", "Verify, export, back up, restore or move the ledger."),
-        VerbLine("schema", "obverse.cli.commands.schema:schema", "Print the JSON Schema of obverse.toml for your editor."),
-        VerbLine("serve", "obverse.cli.commands.serve:serve", "Serve untrusted analysts over HTTP and the PostgreSQL wire."),
+        VerbLine(
+            "ledger", "obverse.cli.commands.ledger:ledger", "Verify, export, back up, restore or move the ledger."
+        ),
+        VerbLine(
+            "schema", "obverse.cli.commands.tables:schema", "Print the JSON Schema of obverse.toml for your editor."
+        ),
+        VerbLine(
+            "serve", "obverse.cli.commands.serve:serve", "Serve untrusted analysts over HTTP and the PostgreSQL wire."
+        ),
     ),
     "For everybody": (
-        VerbLine("learn", "obverse.cli.commands.learn:learn", "Short lessons on the real engine, each with an exercise."),
+        VerbLine(
+            "learn", "obverse.cli.commands.learn:learn", "Short lessons on the real engine, each with an exercise."
+        ),
     ),
     "Your shell": (
-        VerbLine("completion", "obverse.cli.completion:completion", "Print a completion script: bash, zsh or fish."),
+        VerbLine("completion", "obverse.cli.main:completion", "Print a completion script: bash, zsh or fish."),
     ),
 }
 VERBS = {line.name: line for lines in SECTIONS.values() for line in lines}
@@ -89,7 +144,9 @@ class LazyVerbs(click.Group):
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in VERBS and not args[0].startswith("-"):
             from difflib import get_close_matches
 
@@ -109,8 +166,8 @@ class LazyVerbs(click.Group):
 def cli() -> None:
     """Learn from sensitive data without exposing anyone in it.
 
-    Answers to SQL are differentially private: each carries a noise interval and a price, and the ledger is debited before
-    any row is read. Try it:
+    Answers to SQL are differentially private: each carries a noise interval and a price, and the ledger is debited
+    before any row is read. Try it:
 
     \b
       obverse demo --out hospital

@@ -69,7 +69,9 @@ def with_price(function: F) -> F:
 def with_series(function: F) -> F:
     """A list of counts, of which only the first that pass are named."""
     for option in (
-        click.option("--first", type=int, default=1, show_default=True, metavar="C", help="With --above: how many to name."),
+        click.option(
+            "--first", type=int, default=1, show_default=True, metavar="C", help="With --above: how many to name."
+        ),
         click.option("--above", metavar="T", help="Name only the first keys whose count passes T; priced by C alone."),
     ):
         function = option(function)
@@ -78,7 +80,11 @@ def with_series(function: F) -> F:
 
 def with_parameters(function: F) -> F:
     return click.option(
-        "--param", "params", multiple=True, metavar="NAME=VALUE", help="Value of :NAME in the SQL: a number, null or text."
+        "--param",
+        "params",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Value of :NAME in the SQL: a number, null or text.",
     )(function)
 
 

@@ -9,18 +9,18 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from obverse.collect.protocols.base import Payloads
 from obverse.collect.spec import Spec, canonical_json
 from obverse.collect.wire import HEAD_BYTES
 from obverse.core.errors import Refused, invariant
 from obverse.core.rng import Rng
 
-if TYPE_CHECKING:
-    from obverse.collect.protocols.base import Payloads
-
 VERSION = 1
-ID_BYTES = 16
+BATCH_ID_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,17 +35,16 @@ def shuffled(spec: Spec, epoch: int, payloads: Payloads, rng: Rng, sign: Callabl
     """A batch of these, signed.
 
     Claim:   every order is as likely, up to 2**-60, and does not depend on the payloads.
-    Proof:   rows are sorted by fresh keys of 128 bits, of which two are equal with a chance below 2**-60 for up to 2**34 rows.
+    Proof:   rows are sorted by fresh keys of 128 bits, of which two are equal with a chance below 2**-60 for up to
+             2**34 rows.
     Assumes: entropy of the operating system.
     """
-    import numpy as np
-
     invariant(len(payloads) > 0, "a batch has a report")
     order = np.lexsort((rng.words(len(payloads)), rng.words(len(payloads))))
     reports = spec.frame.framed_all(epoch, payloads[order])
     told = {
         "version": VERSION,
-        "batch": rng.raw(ID_BYTES).hex(),
+        "batch": rng.raw(BATCH_ID_BYTES).hex(),
         "survey": spec.digest.hex(),
         "epoch": epoch,
         "reports": len(payloads),
@@ -61,14 +60,17 @@ def opened(spec: Spec, epoch: int, batch: bytes, verify: Callable[[bytes, bytes]
         told = json.loads(head)
         signature = bytes.fromhex(told.pop("signature"))
         right = verify(signature, message(told)) and canonical_json({**told, "signature": signature.hex()}) == head
-        number, survey = bytes.fromhex(told["batch"]), told["survey"]
+        number = bytes.fromhex(told["batch"])
+        survey = told["survey"]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         fix = "Take it as `obverse collect shuffle` wrote it."
         raise Refused("not_attested", "this is no batch of a shuffler.", fix=fix) from None
     if not right:
         raise _false("it is not signed with the key that the survey declares")
     if survey != spec.digest.hex():
-        raise Refused("other_survey", "this batch is of another survey.", fix="Add it to the survey that it was shuffled for.")
+        raise Refused(
+            "other_survey", "this batch is of another survey.", fix="Add it to the survey that it was shuffled for."
+        )
     rows = spec.frame.rows(reports)
     if told.get("version") != VERSION or told.get("epoch") != epoch:
         raise _false("it is of another epoch, or of another version")
@@ -99,4 +101,6 @@ def message(told: dict[str, Any]) -> bytes:
 
 
 def _false(why: str) -> Refused:
-    return Refused("bad_attestation", "this batch is not what its shuffler attests.", why=f"{why}.", fix="Ask for it again.")
+    return Refused(
+        "bad_attestation", "this batch is not what its shuffler attests.", why=f"{why}.", fix="Ask for it again."
+    )

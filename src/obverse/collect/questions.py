@@ -1,4 +1,6 @@
-"""A survey of several questions, seen question by question: its tallies, its estimates, and what may be foreseen of it."""
+"""A survey of several questions, seen question by question: its tallies, its estimates, and what may be foreseen of
+it.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from obverse.collect.beyond import uninformative
-from obverse.collect.choose import chosen
-from obverse.collect.estimate import EPSILON_DIGITS, LEVEL, MALICE, enough, estimate
-from obverse.collect.foresee import Foreseen, foresee, people_needed
+from obverse.collect.estimate import EPSILON_DIGITS, LEVEL, MALICE, Estimate, enough, estimate, uninformative
+from obverse.collect.planning import Foreseen, chosen, foresee, people_needed
 from obverse.collect.protocols import OneOfSeveral, Several
-from obverse.collect.result import Estimate
 from obverse.collect.spec import Spec
 from obverse.collect.tally import Tally
 from obverse.core.errors import Refused
@@ -42,7 +41,13 @@ class Estimates:
     questions: tuple[Found, ...]
 
     def as_json(self) -> dict[str, Any]:
-        told = {"version": 1, "survey": self.survey, "reports": self.n, "minimum": self.minimum, "epsilon": self.epsilon}
+        told = {
+            "version": 1,
+            "survey": self.survey,
+            "reports": self.n,
+            "minimum": self.minimum,
+            "epsilon": self.epsilon,
+        }
         return told | {"questions": [one.as_json() for one in self.questions]}
 
     def plot(self) -> Any:
@@ -82,7 +87,10 @@ def estimates(
     each: int | None = None,
     people: int | None = None,
 ) -> Estimates:
-    """Each question among all people. Intervals that hold at once do so over all questions; tests are within a question."""
+    """Each question among all people.
+
+    Intervals that hold at once do so over all questions; tests are within a question.
+    """
     enough(spec, tally.n)
     silent = uninformative(spec, tally.n, share=beyond, each=each, people=people, gone=tally.gone)
     wider = 1 - (1 - level) / len(spec.parts) if simultaneous else level
@@ -91,9 +99,7 @@ def estimates(
         if own.n < spec.survey.minimum:
             found.append(Found(part.survey.name, own.n, None))
             continue
-        made = estimate(
-            part, own, level=wider, simultaneous=simultaneous, malice=malice, among=tally.n, beyond=silent
-        )
+        made = estimate(part, own, level=wider, simultaneous=simultaneous, malice=malice, among=tally.n, beyond=silent)
         found.append(Found(part.survey.name, own.n, replace(made, level=level, simultaneous=simultaneous)))
     if all(one.estimate is None for one in found):
         raise Refused(
@@ -109,6 +115,7 @@ def outlooks(spec: Spec, people: int, share: float) -> list[Outlook]:
     times = len(spec.parts) if isinstance(spec.protocol, OneOfSeveral) else 1
     found = []
     for part in spec.parts:
-        needed, foreseen = people_needed(part, share), foresee(part, max(people // times, 1))
+        needed = people_needed(part, share)
+        foreseen = foresee(part, max(people // times, 1))
         found.append(Outlook(part.survey.name, needed and times * needed, chosen(part.survey).why, foreseen))
     return found

@@ -1,24 +1,24 @@
-"""A survey played with made-up people, before anybody is asked. The generator is an ordinary one, and protects nobody."""
+"""A survey played with made-up people, before anybody is asked.
+
+The generator is an ordinary one, and protects nobody.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.catalog.spelling import Spelling
 from obverse.collect.protocols import Direct, MemoisedUnary, OneOfSeveral, Unary
-from obverse.collect.randomness.odds import share
+from obverse.collect.protocols.base import Codes
+from obverse.collect.randomness.coins import share
 from obverse.collect.spec import Spec
 from obverse.collect.tally import Tally, empty, tallied
 from obverse.core.errors import Refused
 from obverse.core.rng import Rng
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from obverse.collect.protocols.base import Codes
 
 PLAYED_AT_ONCE = 1 << 18
 PLAYED_MAX = 10**7  # people whose reports are made one by one
@@ -35,8 +35,6 @@ class Played:
 
 def played(spec: Spec, shares: Sequence[str], people: int) -> Played:
     """So many people with these shares of options: by the exact law where it is known, else report by report."""
-    import numpy as np
-
     generator = np.random.default_rng()
     if spec.parts:
         return _played_each(spec, shares, people, generator)
@@ -44,7 +42,9 @@ def played(spec: Spec, shares: Sequence[str], people: int) -> Played:
     if spec.survey.spelling is not None:
         return _played_words(spec, spec.survey.spelling, shares, people)
     if not options:
-        raise Refused("bad_parameter", "only surveys with options, or with letters of words, are played.", fix="Declare them.")
+        raise Refused(
+            "bad_parameter", "only surveys with options, or with letters of words, are played.", fix="Declare them."
+        )
     held = generator.multinomial(people, _chances(options, shares)).tolist()
     truth = {option: n / people for option, n in zip(options, held)}
     tally, how = _tally(spec, held, generator)
@@ -53,8 +53,6 @@ def played(spec: Spec, shares: Sequence[str], people: int) -> Played:
 
 def _played_each(spec: Spec, shares: Sequence[str], people: int, generator: np.random.Generator) -> Played:
     """Several questions, independent of each other, by shares such as smokes=yes=0.2; numbers are spread evenly."""
-    import numpy as np
-
     named = [(text.partition("=")[0], text.partition("=")[2], text) for text in shares]
     unknown = [text for name, _, text in named if name not in {part.survey.name for part in spec.parts}]
     if unknown:
@@ -63,7 +61,9 @@ def _played_each(spec: Spec, shares: Sequence[str], people: int, generator: np.r
     count = len(spec.parts)
     one = isinstance(spec.protocol, OneOfSeveral)
     asked = generator.multinomial(people, np.full(count, 1 / count)) if one else np.full(count, people)
-    tallies, truth, how = [], dict[str, float](), ""
+    tallies = []
+    truth = dict[str, float]()
+    how = ""
     for part, n in zip(spec.parts, asked.tolist()):
         own = [rest for name, rest, _ in named if name == part.survey.name]
         items = part.survey.options or [""] * (part.grid.size if part.grid is not None else 0)
@@ -83,8 +83,6 @@ def _played_each(spec: Spec, shares: Sequence[str], people: int, generator: np.r
 
 def _chances(options: Sequence[str], shares: Sequence[str]) -> NDArray[np.float64]:
     """The shares that are wanted; what is left goes evenly to the other options."""
-    import numpy as np
-
     wanted = dict(_share(text, options) for text in shares)
     rest = 1 - sum(wanted.values())
     left = [option for option in options if option not in wanted]
@@ -96,8 +94,6 @@ def _chances(options: Sequence[str], shares: Sequence[str]) -> NDArray[np.float6
 
 def _tally(spec: Spec, held: Sequence[int], generator: np.random.Generator) -> tuple[Tally, str]:
     """Of so many people with each item; and how it was made."""
-    import numpy as np
-
     tally = simulated(spec, held, generator)
     if tally is not None:
         return tally, "the exact law of the counts"
@@ -108,8 +104,6 @@ def _tally(spec: Spec, held: Sequence[int], generator: np.random.Generator) -> t
 
 def _played_words(spec: Spec, spelling: Spelling, shares: Sequence[str], people: int) -> Played:
     """So many people with these shares of words, and all others with words of their own, at random."""
-    import numpy as np
-
     _check_played(spec, people)
     wanted = dict(_share(text) for text in shares)
     rest = 1 - sum(wanted.values())
@@ -166,8 +160,6 @@ def simulated(spec: Spec, people: Sequence[int], generator: np.random.Generator)
 
     None where no such law is known.
     """
-    import numpy as np
-
     held = np.array(people, dtype=np.int64)
     n = int(held.sum())
     protocol = spec.protocol

@@ -1,4 +1,10 @@
-"""The specification of a survey: one document for both sides. Whatever changes in it, it is another survey, with another id."""
+"""The specification of a survey: one document for both sides. Whatever changes in it, it is another survey, with
+another id.
+
+A protocol as data: its name and its integers, the same for every client.
+
+Whether a specification that was sent is one that a device could go by.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +16,148 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, get_origin, get_type_hints
 
 from obverse.catalog.model import Question, Survey
 from obverse.catalog.spelling import Spelling
+from obverse.catalog.surveys import SHUFFLER_KEY, is_line
 from obverse.collect.card import card_texts
-from obverse.collect.codec import protocol_json, protocol_of
-from obverse.collect.protocols import LastingProtocol, LocalProtocol, Several
+from obverse.collect.protocols import PROTOCOLS, LastingProtocol, LocalProtocol, Several, WordProtocol
 from obverse.collect.randomness.coins import Coins
-from obverse.collect.randomness.grid import Grid
-from obverse.collect.randomness.hashing import digest_word, item_key
-from obverse.collect.spec_sound import sound
+from obverse.collect.randomness.hashing import Grid, digest_word, item_key
 from obverse.collect.wire import ID_BYTES, Frame
 from obverse.core.errors import InvariantBroken, Refused, invariant
 from obverse.core.numbers import exact
 
+_BY_NAME = {kind.name: kind for kind in PROTOCOLS}
+
+
+def protocol_json(protocol: LocalProtocol) -> dict[str, Any]:
+    """The name and every field; protocols within a protocol likewise."""
+    told: dict[str, Any] = {"name": protocol.name}
+    for field in fields(protocol):  # type: ignore[arg-type]
+        told[field.name] = _written(getattr(protocol, field.name))
+    return told
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_written(each) for each in value]
+    return value if isinstance(value, int) else protocol_json(value)
+
+
+def protocol_of(told: Any) -> LocalProtocol:
+    """The protocol that was written; anything else is refused."""
+    try:
+        kind = _BY_NAME[told["name"]]
+        names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+        if told.keys() != names | {"name"}:
+            raise KeyError
+        parts = {name: _read(told[name]) for name in names}
+        if not all(
+            _fits(value, wanted) for value, wanted in ((parts[name], get_type_hints(kind)[name]) for name in names)
+        ):
+            raise TypeError
+        return kind(**parts)
+    except (KeyError, TypeError, AttributeError, ValueError, InvariantBroken):
+        raise Refused(
+            "bad_spec",
+            "this is not the specification of a protocol.",
+            fix="Take the specification from `obverse collect spec NAME`, unchanged.",
+        ) from None
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    """Whether it is exactly what the field is declared as: the loss of a protocol is that of its own parts and of no
+    others.
+
+    Several questions have parts of several kinds, and look at each themselves.
+    """
+    return (
+        type(value) is wanted if isinstance(wanted, type) else get_origin(wanted) is tuple and isinstance(value, tuple)
+    )
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(protocol_of(each) for each in value)
+    if isinstance(value, dict):
+        return protocol_of(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError
+    return value
+
+
+def sound(told: dict[str, Any], made: Spec) -> bool:
+    """Whether a device could go by it: whole positive limits, texts that are texts, and answers that the protocol
+    takes.
+    """
+    limits = ("reports", "per_day", "people", "minimum", "retention_days")
+    asked = made.survey
+    names = [one.name for one in made.survey.questions]
+    return (
+        all(type(told[limit]) is int and told[limit] >= 1 for limit in limits)
+        and asked.lifetime > 0
+        and _are_texts(told["purpose"])
+        and _are_texts(told["consent"], lines=True)
+        and len(set(names)) == len(names)
+        and (_splits(made) if names or isinstance(made.protocol, Several) else asked.split is None)
+        and all(_answerable(one) for one in made.parts or (made,))
+        and is_line(asked.name)
+        and (asked.shuffler is None or bool(SHUFFLER_KEY.fullmatch(asked.shuffler)))
+        and _are_texts(asked.question)
+    )
+
+
+def _splits(made: Spec) -> bool:
+    """Whether questions are several, and the protocol is the one of their split, with a part for each."""
+    asked = made.survey
+    protocol = made.protocol
+    named = {"one": "one_of_several", "budget": "all_of_several"}.get(str(asked.split))
+    as_many = isinstance(protocol, Several) and len(protocol.parts) == len(asked.questions)
+    return protocol.name == named and as_many and not asked.options and asked.bounds is None
+
+
+def _answerable(made: Spec) -> bool:
+    """Whether one question is sound, and has as many items as its protocol."""
+    asked = made.survey
+    size = getattr(made.protocol, "size", None)
+    items = len(asked.options) if made.grid is None else made.grid.size
+    return (
+        _are_texts(asked.question)
+        and all(is_line(text) for text in (asked.name, *asked.options, *_labels(asked)))
+        and len(set(asked.options)) == len(asked.options)
+        and (asked.none is None or asked.none in asked.options)
+        and (made.grid is None or made.grid.low + (items - 1) * (asked.step or 1) == made.grid.high)
+        and (made.protocol.coded in ("key", "word") or size == items)
+        and (made.protocol.coded == "word") == (asked.spelling is not None)
+        and (asked.spelling is None or _spelled(asked.spelling, made.protocol))
+        and (made.protocol.coded == "place") == (made.grid is not None)
+    )
+
+
+def _are_texts(told: Any, *, lines: bool = False) -> bool:
+    """One for each language; of one line, or of several."""
+    texts = [text.replace("\n", " ") if lines and isinstance(text, str) else text for text in told.values()]
+    return bool(texts) and all(is_line(text) for text in (*told, *texts))
+
+
+def _labels(asked: Survey) -> list[Any]:
+    return [label for shown in asked.labels.values() for label in shown.values()]
+
+
+def _spelled(spelling: Spelling, protocol: LocalProtocol) -> bool:
+    """Whether the protocol is for words of these letters."""
+    alike = isinstance(protocol, WordProtocol) and (protocol.letters, protocol.symbols) == (
+        spelling.letters,
+        spelling.symbols,
+    )
+    return alike and type(spelling.letters) is int
+
+
 VERSION = 1
-FRACTION, FRACTION_MAX = re.compile(r"-?\d+(/[1-9]\d*)?", re.ASCII), 1000
+FRACTION = re.compile(r"-?\d+(/[1-9]\d*)?", re.ASCII)
+FRACTION_MAX = 1000
 LIFETIME_MAX = 10**6
 LISTED_MAX = 12  # options that a refusal names
 Answer = str | int | float | Fraction
@@ -137,11 +268,15 @@ class Spec:
         known = unicodedata.normalize("NFC", answer)
         if asked.options and known not in asked.options:
             listed = f": {', '.join(asked.options)}" if len(asked.options) <= LISTED_MAX else ""
-            raise Refused("not_an_option", "this is not one of the survey's options.", fix=f"Give one as written{listed}.")
+            raise Refused(
+                "not_an_option", "this is not one of the survey's options.", fix=f"Give one as written{listed}."
+            )
         return asked.options.index(known) if self.protocol.coded == "index" else item_key(known)
 
     def answers(self, given: Answers) -> list[Answer]:
-        """The answers to several questions, in their order; the option for no answer stands for one that is not given."""
+        """The answers to several questions, in their order; the option for no answer stands for one that is not
+        given.
+        """
         names = {asked.name for asked in self.survey.questions}
         if not isinstance(given, Mapping) or not names.issuperset(given):
             raise Refused(
@@ -169,7 +304,8 @@ class Spec:
 def spec_of(told: Any) -> Spec:
     """The specification that was written; it must come to the same bytes again, so nothing in it is passed over."""
     try:
-        asked, words = _question_of(told, told["protocol"]), told.get("words")
+        asked = _question_of(told, told["protocol"])
+        words = told.get("words")
         made = Spec(
             Survey(
                 **{field.name: getattr(asked, field.name) for field in fields(asked)},

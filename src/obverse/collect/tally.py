@@ -8,13 +8,12 @@ import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from obverse.collect.protocols import HadamardCountMean, LocalProtocol
+from obverse.collect.protocols.base import Counts, Payloads
 from obverse.core.errors import Refused, invariant
-
-if TYPE_CHECKING:
-    from obverse.collect.protocols.base import Counts, Payloads
 
 MAGIC = b"obverse tally 1\n"
 MOST = 1 << 53  # of anything
@@ -40,7 +39,9 @@ class Tally:
             raise _same_collector()
         reasons = sorted({*self.rejected, *other.rejected})
         rejected = {reason: self.rejected.get(reason, 0) + other.rejected.get(reason, 0) for reason in reasons}
-        n, counts, odd = self.n + other.n, self.counts + other.counts, self.odd + other.odd
+        n = self.n + other.n
+        counts = self.counts + other.counts
+        odd = self.odd + other.odd
         return Tally(self.survey, n, counts, rejected, odd, self.collectors | other.collectors, self.gone + other.gone)
 
     def packed(self) -> bytes:
@@ -54,8 +55,6 @@ class Tally:
         return MAGIC + json.dumps(told, sort_keys=True).encode() + b"\n" + self.packed()
 
     def same(self, other: Tally) -> bool:
-        import numpy as np
-
         told, others = (
             (each.survey, each.n, dict(each.rejected), each.odd, each.collectors, each.gone) for each in (self, other)
         )
@@ -63,8 +62,6 @@ class Tally:
 
 
 def empty(survey: bytes, protocol: LocalProtocol) -> Tally:
-    import numpy as np
-
     return Tally(survey, 0, np.zeros(protocol.shape, dtype=np.int64))
 
 
@@ -76,8 +73,6 @@ def tallied(survey: bytes, protocol: LocalProtocol, payloads: Payloads) -> Tally
 
 def unpacked(survey: bytes, protocol: LocalProtocol, n: int, packed: bytes) -> Tally:
     """The tally of n reports whose counts were packed."""
-    import numpy as np
-
     counts = np.frombuffer(zlib.decompress(packed), dtype="<i8").astype(np.int64)
     return Tally(survey, n, counts.reshape(protocol.shape))
 

@@ -24,10 +24,11 @@ NAME_MAX = 128
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token as it is kept: never itself, but hashes of it. `stored_key` and `server_key` are those of SCRAM (RFC 5802).
+    """A token as it is kept: never itself, but hashes of it. `stored_key` and `server_key` are those of SCRAM (RFC
+    5802).
 
-    Who has these two can play the server to a client that does not look at certificates, and be that client from then on. So
-    they lie beside the chain, in the note of `record`, and are empty here until they are wanted.
+    Who has these two can play the server to a client that does not look at certificates, and be that client from then
+    on. So they lie beside the chain, in the note of `record`, and are empty here until they are wanted.
     """
 
     id: str
@@ -38,7 +39,9 @@ class Token:
     record: int = 0
 
     def with_keys(self, note: str) -> Token:
-        """With the keys of its note; those of a record that was written before there were such notes stand in itself."""
+        """With the keys of its note; those of a record that was written before there were such notes stand in
+        itself.
+        """
         return self if self.stored_key else replace(self, stored_key=note[:KEY_DIGITS], server_key=note[KEY_DIGITS:])
 
 
@@ -64,7 +67,8 @@ class Account:
 
     def held(self, plain: str, now_s: float) -> str:
         """The id of a token where it is one of this account's, else nothing; every one of them is compared."""
-        digest, found = token_hash(plain), ""
+        digest = token_hash(plain)
+        found = ""
         for token in self.live(now_s):
             found = token.id if hmac.compare_digest(token.hash, digest) else found
         return found
@@ -81,11 +85,20 @@ def fresh_token(expires: int, salt: bytes) -> tuple[str, Token]:
     """A token of 256 bits, to be shown once, and what is kept of it."""
     plain = TOKEN_SIGN + base64.urlsafe_b64encode(os.urandom(32)).rstrip(b"=").decode()
     stored, server = scram_keys(plain, salt)
-    return plain, Token(secrets.token_hex(4), token_hash(plain), expires, stored.hex(), server.hex())
+    return plain, Token(
+        id=secrets.token_hex(4),
+        hash=token_hash(plain),
+        expires=expires,
+        stored_key=stored.hex(),
+        server_key=server.hex(),
+    )
 
 
 def wire_salt(secret: bytes, name: str) -> bytes:
-    """The salt of a name's tokens. Every name has one, known or not, and always the same: it tells nothing of either."""
+    """The salt of a name's tokens.
+
+    Every name has one, known or not, and always the same: it tells nothing of either.
+    """
     return hmac.digest(secret, b"salt\0" + name.encode("utf-8", "surrogatepass"), "sha256")[:16]
 
 

@@ -32,9 +32,6 @@ class Interval:
     def middle(self) -> Fraction:
         return (self.lo + self.hi) / 2
 
-    def with_zero(self) -> Interval:
-        return Interval(min(self.lo, Fraction(0)), max(self.hi, Fraction(0)))
-
 
 @dataclass(frozen=True, slots=True)
 class Categories:
@@ -65,7 +62,9 @@ def hull(bounds: Bounds) -> Interval | None:
     match bounds:
         case Interval():
             return bounds
-        case Categories(values) if values and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
+        case Categories(values) if values and all(
+            isinstance(v, (int, float)) and not isinstance(v, bool) for v in values
+        ):
             numbers = [Fraction(v) for v in values if isinstance(v, (int, float))]
             return Interval(min(numbers), max(numbers))
         case _:

@@ -33,7 +33,9 @@ def digest(value: Json) -> str:
 
 def fields(**values: Json) -> dict[str, Json]:
     """A JSON object of the fields that are not at their default (None, False, empty)."""
-    return {name: value for name, value in values.items() if not (value is None or value is False or value in ("", [], {}))}
+    return {
+        name: value for name, value in values.items() if not (value is None or value is False or value in ("", [], {}))
+    }
 
 
 def number_json(number: Fraction | int) -> str:

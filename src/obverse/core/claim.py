@@ -23,7 +23,9 @@ class Claim:
     assumes: tuple[str, ...] = ()  # what it rests on by declaration alone; never what a probe found
 
     def as_json(self) -> dict[str, Any]:
-        """Without `assumes` where there is none, so that an earlier version reads what it recognises in a shared ledger."""
+        """Without `assumes` where there is none, so that an earlier version reads what it recognises in a shared
+        ledger.
+        """
         told = asdict(self) | {"mechanisms": list(self.mechanisms), "assumes": list(self.assumes)}
         return told if self.assumes else {name: value for name, value in told.items() if name != "assumes"}
 
@@ -47,6 +49,7 @@ PUBLIC = Claim(
 )
 DECLARED = replace(
     PUBLIC,
-    sentence="Declared values: the combinations that the declarations allow, whether or not a row has them, as many as LIMIT "
+    sentence="Declared values: the combinations that the declarations allow, whether or not a row has them, as many as "
+    "LIMIT "
     "leaves. No private row was read, so this costs nothing and says nothing of anybody.",
 )

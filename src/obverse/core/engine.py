@@ -20,14 +20,6 @@ Schema = Mapping[str, str]  # column name to the engine's own type name
 
 
 @dataclass(frozen=True, slots=True)
-class EngineLimits:
-    """What an engine can hold without overflow: signed bits of a sum's accumulator, and rows assumed at most."""
-
-    sum_bits: int
-    rows_bits: int = 40
-
-
-@dataclass(frozen=True, slots=True)
 class PublicRows:
     """Exact rows of public tables: nothing in them is protected."""
 
@@ -38,7 +30,6 @@ class PublicRows:
 class Engine(Protocol):
     name: str
     dialect: str
-    limits: EngineLimits
 
     def schema(self, table: str) -> Schema: ...
 
@@ -53,12 +44,14 @@ class Engine(Protocol):
     def readable(self, table: str, sql: str) -> bool: ...
 
     def known_by(self, table: str) -> tuple[str, ...]:
-        """What tells a table on a server from every other, what changes when its rows do, or may have; and then what tells
+        """What tells a table on a server from every other, what changes when its rows do, or may have; and then what
+        tells
         the tables that its rows lie in besides."""
         ...
 
     def collations(self, table: str) -> Mapping[str, str]:
-        """Columns of text that the source compares otherwise than by their bytes, and the collation or type that it does so by;
+        """Columns of text that the source compares otherwise than by their bytes, and the collation or type that it
+        does so by;
         metadata alone. Plans compare by bytes all the same."""
         ...
 

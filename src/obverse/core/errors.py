@@ -1,9 +1,20 @@
-"""The error tree: every error has a stable code, says what, where, why and how to fix."""
+"""The error tree: every error has a stable code, says what, where, why and how to fix.
+
+Texts that come from somebody else's server, made fit to be shown.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+
+LENGTH_MAX = 500
+
+
+def foreign_text(said: object) -> str:
+    """The text without signs that would move a terminal's cursor or colours, and not too long."""
+    text = " ".join("".join(sign if sign.isprintable() else " " for sign in str(said or "")).split())
+    return text if len(text) <= LENGTH_MAX else text[:LENGTH_MAX] + " ..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +42,8 @@ class Span:
             rest = text[end:].lstrip()
             if not rest.startswith(")"):
                 return self
-            end, open_ = len(text) - len(rest) + 1, open_ - 1
+            end = len(text) - len(rest) + 1
+            open_ = open_ - 1
         return Span(self.start, end)
 
     def underline(self, text: str) -> str:

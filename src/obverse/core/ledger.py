@@ -15,7 +15,7 @@ from obverse.core.units import Neighbours
 Accounting = Literal["pure", "zcdp"]
 
 Fingerprint = NewType("Fingerprint", str)
-"""Equal exactly when a stored answer may be given again: a hash of the measurement, a dot, a hash of the presentation."""
+"""Equal exactly when a stored answer may be given again: the hashes of the measurement and its presentation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,14 @@ class Terms:
     accounting: Accounting
     neighbours: Neighbours
     unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Allowed loss, as declared: epsilon and delta."""
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +194,10 @@ class Ledger(Protocol):
 
     def cap(self) -> Cap:
         """The cap on everybody together, as the ledger itself remembers it."""
+        ...
+
+    def budget(self) -> Budget:
+        """The allowed loss as it was declared when the ledger was made, and granted since."""
         ...
 
     def record_catalog(self, fingerprint: str) -> None:

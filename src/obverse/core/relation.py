@@ -19,7 +19,8 @@ OTHER = "relation of another kind"
 
 @dataclass(frozen=True, slots=True)
 class StoredColumn:
-    """A column as its engine describes it; `generated` is the expression of a generated column, `cast` a function of users that
+    """A column as its engine describes it; `generated` is the expression of a generated column, `cast` a function of
+    users that
     reads its values as another type."""
 
     name: str
@@ -76,10 +77,13 @@ def every(relation: Relation) -> Iterator[Relation]:
 
 
 def source_changed(table: str) -> CatalogError:
-    """The source is described otherwise than when the project was opened: metadata, so the refusal depends on no row."""
+    """The source is described otherwise than when the project was opened: metadata, so the refusal depends on no
+    row.
+    """
     return CatalogError(
         "source_changed",
         f"the source of table {table} is defined otherwise than when the project was opened.",
-        why="a column, its type or collation, or the definition of a view changed; plans were proved for the earlier ones.",
+        why="a column, its type or collation, or the definition of a view changed; plans were proved for the earlier "
+        "ones.",
         fix="open the project again; nothing was spent.",
     )

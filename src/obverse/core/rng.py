@@ -84,12 +84,3 @@ class Rng:
             out[filled : filled + len(words)] = words - words // bound * bound
             filled += len(words)
         return out
-
-    def below_big(self, bound: int) -> int:
-        """One integer, exactly uniform on 0 .. bound - 1, however large the bound."""
-        invariant(bound >= 1, "a uniform bound is positive")
-        width = (bound - 1).bit_length()
-        while True:
-            drawn = int.from_bytes(self.raw((width + 7) // 8), "little") >> (-width % 8)
-            if drawn < bound:
-                return drawn

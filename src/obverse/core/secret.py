@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class Exact(Generic[T]):
-    """A box around exact values. Only `plan/release/randomize.py` may call `reveal` (held by a test)."""
+    """A box around exact values. Only `plan/release/noise.py` may call `reveal` (held by a test)."""
 
     __slots__ = ("__held",)
 

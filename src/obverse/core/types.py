@@ -27,7 +27,8 @@ class Type(Enum):
         return self in (Type.DATE, Type.TIMESTAMP)
 
 
-INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+INT64_MIN = -(2**63)
+INT64_MAX = 2**63 - 1
 
 
 def days(date: dt.date) -> int:

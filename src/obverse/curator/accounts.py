@@ -1,4 +1,7 @@
-"""The curator's acts on accounts: tokens issued, rotated and revoked, people suspended and let back. Each is in the ledger."""
+"""The curator's acts on accounts: tokens issued, rotated and revoked, people suspended and let back.
+
+Each is in the ledger.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ from pathlib import Path
 
 from obverse.core.accounts import Account, Role, Token, fresh_token, wire_salt
 from obverse.core.errors import Refused
-from obverse.curator.curator import opened_ledger
+from obverse.curator.ledger import opened_ledger
 from obverse.ledger import accounts as acts
-from obverse.ledger.base import ChainLedger
+from obverse.ledger.ledger import ChainLedger
 
 DAYS = 90
 DAYS_MAX = 3660
@@ -102,4 +105,3 @@ def listed(project: Path) -> tuple[Mapping[str, Account], float]:
     """All accounts, and the moment that their tokens are judged at."""
     with opened_ledger(project) as (_, _, opened):
         return opened.ledger.accounts(), time.time()
-

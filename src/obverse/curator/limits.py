@@ -6,7 +6,7 @@ from pathlib import Path
 
 from obverse.catalog.load import load
 from obverse.core.errors import Refused
-from obverse.plan.learned import Learned
+from obverse.plan.private_bounds import Learned
 from obverse.session.learned_limits import check_auto, histogram_sql, keep, learned_from, load_learned
 from obverse.session.planning import Number
 from obverse.session.session import open as open_session

@@ -1,4 +1,5 @@
-"""Probes of what plans believe of a source and only rows can show: run by acts of the curator, and shown to nobody else.
+"""Probes of what plans believe of a source and only rows can show: run by acts of the curator, and shown to nobody
+else.
 
 Claim:   what is found reaches the curator's terminal, and neither the ledger, nor a claim, nor a message to an analyst.
 Proof:   `check --sniff` is the only caller; the record that it makes names the tables and no outcome.
@@ -21,7 +22,11 @@ from obverse.plan.dialects.base import Dialect
 from obverse.plan.emit.expressions import enforced, raw_column
 
 PROBED_S = 3600.0
-BYTES = {"duckdb": "encode({})", "postgres": "convert_to({}::text, 'UTF8')", "spark": "CAST(CAST({} AS STRING) AS BINARY)"}
+BYTES = {
+    "duckdb": "encode({})",
+    "postgres": "convert_to({}::text, 'UTF8')",
+    "spark": "CAST(CAST({} AS STRING) AS BINARY)",
+}
 MERGED = "some units have several rows, which are merged into one; declare `limits` where they are to count"
 SHARED = "some of its keys lead to several units; such a row counts once for each of them, within the cap of each"
 SPELLED = "some of its texts are equal to the source and differ in their bytes; here they are different values"
@@ -69,7 +74,9 @@ def _texts(table: Table, dialect: str, d: Dialect) -> Iterator[Probe]:
         if column.type is Type.TEXT:
             text = f"t.{d.identifier(column.name)}"
             counted = f"COUNT(DISTINCT {BYTES[dialect].format(text)}) - COUNT(DISTINCT {text})"
-            yield Probe("equality", f"{table.name}.{column.name}", f"SELECT {counted} FROM {d.relation(table)} AS t", SPELLED)
+            yield Probe(
+                "equality", f"{table.name}.{column.name}", f"SELECT {counted} FROM {d.relation(table)} AS t", SPELLED
+            )
 
 
 def _keys(table: Table, catalog: Catalog, d: Dialect) -> Iterator[Probe]:
@@ -94,7 +101,9 @@ def _keys(table: Table, catalog: Catalog, d: Dialect) -> Iterator[Probe]:
 def _values(table: Table, d: Dialect) -> Iterator[Probe]:
     """What the plan reads otherwise than it lies there."""
     for column in table.columns.values():
-        about, raw, read = f"{table.name}.{column.name}", raw_column(column, d), enforced(replace(column, nullable=True), d)
+        about = f"{table.name}.{column.name}"
+        raw = raw_column(column, d)
+        read = enforced(replace(column, nullable=True), d)
         counted = f"SELECT COUNT(*) FROM {d.relation(table)} AS t WHERE"
         if not isinstance(column.bounds, Unbounded):
             words = CLIPPED if isinstance(column.bounds, Interval) else UNLISTED

@@ -1,4 +1,7 @@
-"""obverse init: column names and declared types of files, to a draft of obverse.toml. Values only on the curator's word."""
+"""obverse init: column names and declared types of files, to a draft of obverse.toml.
+
+Values only on the curator's word.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from obverse.catalog.complete import type_of
 from obverse.catalog.draft import SourceFile, draft, questions
 from obverse.catalog.load import FILE_NAME
-from obverse.catalog.model import Budget, Catalog, Source, Table
-from obverse.catalog.source_types import type_of
+from obverse.catalog.model import Catalog, Source, Table
 from obverse.catalog.tables import CSV_ENDINGS, DUCKDB_ENDINGS, PARQUET_ENDINGS
 from obverse.core.engine import Schema
 from obverse.core.errors import Refused
+from obverse.core.ledger import Budget
 from obverse.core.units import KeyPath
 from obverse.engines.csv import header_of, oddly_written, unnamed
-from obverse.session.opening import engine_of
+from obverse.session.project import engine_of
 from obverse.session.project_file import write_new_project_file
 
 DELIMITERS = ",;\t|"
@@ -56,12 +60,12 @@ def _seen(file: str, folder: Path) -> tuple[SourceFile, Source]:
         path = _existing(file)
         source = max((Source("csv", path, delimiter=sign) for sign in DELIMITERS), key=lambda one: len(header_of(one)))
         if wrong := unnamed(source):
-            message, fix = (
-                "the columns of this CSV file cannot be told by name.",
-                "Begin the file with a line of names, no two of them the same.",
-            )
+            message = "the columns of this CSV file cannot be told by name."
+            fix = "Begin the file with a line of names, no two of them the same."
             raise Refused("source_unreadable", message, place=file, why=f"{wrong}.", fix=fix)
-        return SourceFile(_relative(path, folder), dict.fromkeys(header_of(source)), "csv", delimiter=source.delimiter), source
+        return SourceFile(
+            _relative(path, folder), dict.fromkeys(header_of(source)), "csv", delimiter=source.delimiter
+        ), source
     if lower.endswith(PARQUET_ENDINGS):
         source = Source("parquet", _existing(file))
         return SourceFile(_relative(_existing(file), folder), dict(_schema(source)), "parquet"), source
@@ -71,7 +75,9 @@ def _seen(file: str, folder: Path) -> tuple[SourceFile, Source]:
         return SourceFile(_relative(_existing(place), folder), dict(_schema(source)), "duckdb", table=table), source
     if lower.endswith(DUCKDB_ENDINGS):
         raise Refused("bad_source", f"which table of {file}?", fix=f"Name it: {file}:TABLE")
-    fix = "Name .csv, .tsv or .parquet files, or file.duckdb:TABLE. Save a spreadsheet as CSV, a folder of files as one."
+    fix = (
+        "Name .csv, .tsv or .parquet files, or file.duckdb:TABLE. Save a spreadsheet as CSV, a folder of files as one."
+    )
     message = f"{file!r} is a folder" if Path(file).is_dir() else f"the kind of {file!r} is not known"
     raise Refused("bad_source", message, fix=fix)
 

@@ -13,8 +13,10 @@ from obverse.core.types import Type
 NAME = "obverse.sample.hospital"
 VERSION = 1
 SEED = 20_110_527
-PEOPLE, VISITS_MEAN = 20_000, 4.7
-FIRST_DAY, LAST_DAY = np.datetime64("2015-01-01"), np.datetime64("2025-12-31")
+PEOPLE = 20_000
+VISITS_MEAN = 4.7
+FIRST_DAY = np.datetime64("2015-01-01")
+LAST_DAY = np.datetime64("2025-12-31")
 
 FIRST_NAMES = (
     "Ada Amir Anna Bea Ben Carla Chen Dana David Elif Emma Eva Farid Femi Greta Hana Hugo Ines Ivan Jana Jonas Karim "
@@ -113,7 +115,8 @@ def _clinic_of(rng: np.random.Generator, ages: np.ndarray[Any, Any]) -> np.ndarr
     """The place in CLINICS of each visit; children go to Paediatrics, and nobody else does."""
     names = list(CLINICS)
     shares = np.array([share for _, share, _ in CLINICS.values()])
-    paediatrics, practice = names.index("Paediatrics"), names.index("General Practice")
+    paediatrics = names.index("Paediatrics")
+    practice = names.index("General Practice")
     clinic = rng.choice(len(names), len(ages), p=shares / shares.sum())
     clinic = np.where((ages < 16) & (rng.random(len(ages)) < 0.6), paediatrics, clinic)
     return np.where((ages >= 18) & (clinic == paediatrics), practice, clinic)

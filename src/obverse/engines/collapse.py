@@ -1,4 +1,5 @@
-"""A file's rows brought together by DuckDB, as codes and counts, before Python sees them; and written again with labels.
+"""A file's rows brought together by DuckDB, as codes and counts, before Python sees them; and written again with
+labels.
 
 CSV is read as text, strictly; Parquet keeps its types in the columns that are passed through.
 """
@@ -8,23 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from obverse.catalog.keys import suggestion
 from obverse.catalog.model import Source
-from obverse.catalog.shape import suggestion
 from obverse.core.errors import Refused
 from obverse.engines.csv import delimiter_of, private_csv, text
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 WHOSE = '" whose"'  # of `prepared`: whose a row is
 
 
 class Dictionary(NamedTuple):
-    """A column's values in order, numbers by size, and the code of each collapsed row; missing has the code after the last."""
+    """A column's values in order, numbers by size, and the code of each collapsed row; missing has the code after
+    the last.
+    """
 
     values: tuple[str, ...]
     codes: NDArray[np.int32]
@@ -45,7 +46,8 @@ class Preparation:
     share: float | None = None
     pseudonyms: tuple[str, ...] = ()
     secret: str = ""
-    person: str | None = None  # the column that says whose a row is: rows that name nobody are left out, people are drawn
+    # the column that says whose a row is: rows that name nobody are left out, people are drawn
+    person: str | None = None
 
 
 def source_of(path: Path, delimiter: str | None = None) -> Source:
@@ -83,21 +85,31 @@ class Workshop:
         try:
             return self._connection.execute(sql)
         except self._fault:
-            why = "it is not well formed: a record of another length, two columns of one name, an open quote, or not UTF-8."
-            raise Refused("source_unreadable", "the table cannot be read.", place=str(self.source.path), why=why) from None
+            why = (
+                "it is not well formed: a record of another length, two columns of one name, an open quote, or not "
+                "UTF-8."
+            )
+            raise Refused(
+                "source_unreadable", "the table cannot be read.", place=str(self.source.path), why=why
+            ) from None
 
     def known(self, names: Sequence[str]) -> None:
         """Refuse a name that no column has."""
         for name in names:
             if name not in self.columns:
-                raise Refused("column_missing", f"the table has no column {name!r}.", fix=suggestion(name, self.columns))
+                raise Refused(
+                    "column_missing", f"the table has no column {name!r}.", fix=suggestion(name, self.columns)
+                )
 
     def prepare(self, told: Preparation) -> None:
-        """Make the table that is worked on: `prepared`, with a row for each that is kept, and whose it is if a column says."""
+        """Make the table that is worked on: `prepared`, with a row for each that is kept, and whose it is if a
+        column says.
+        """
         self._shown = ", ".join(map(_name, told.columns))
         secret = text(told.secret)
         shown = [
-            f"CASE WHEN {_name(c)} IS NOT NULL THEN 'P' || dense_rank() OVER (ORDER BY sha256({secret} || {_name(c)}::VARCHAR)"
+            f"CASE WHEN {_name(c)} IS NOT NULL THEN 'P' || dense_rank() OVER (ORDER BY sha256({secret} || "
+            f"{_name(c)}::VARCHAR)"
             f" NULLS LAST) END AS {_name(c)}"
             if c in told.pseudonyms
             else _name(c)
@@ -116,7 +128,10 @@ class Workshop:
         elif told.share is not None:
             ((rows,),) = self._run("SELECT count(*) FROM source").fetchall()
             numbered = '(SELECT *, row_number() OVER () AS " row" FROM source)'
-            kept = f'(SELECT * FROM {numbered} ORDER BY sha256({secret} || " row"::VARCHAR) LIMIT {round(told.share * rows)})'
+            kept = (
+                f'(SELECT * FROM {numbered} ORDER BY sha256({secret} || " row"::VARCHAR) LIMIT '
+                f"{round(told.share * rows)})"
+            )
         self._run(f"CREATE OR REPLACE VIEW prepared AS SELECT {', '.join(shown)} FROM {kept}")
 
     def prepared_rows(self) -> int:
@@ -134,7 +149,9 @@ class Workshop:
         return int(found[0]), int(found[1])
 
     def collapse(self, quasi: Sequence[str], carried: Sequence[str], population: Path | None) -> None:
-        """GROUP BY all of these columns into the table `collapsed`: q0 ..., c0 ..., n rows, p people of the population."""
+        """GROUP BY all of these columns into the table `collapsed`: q0 ..., c0 ..., n rows, p people of the
+        population.
+        """
         keys = [f"{_name(c)}::VARCHAR AS q{i}" for i, c in enumerate(quasi)]
         others = [f"{_name(c)} AS c{i}" for i, c in enumerate(carried)]
         rows = f"SELECT {', '.join([*keys, *others])}, 1 AS n, 0 AS p FROM prepared"
@@ -146,11 +163,14 @@ class Workshop:
         counted = "count(*) AS n, 0 AS p" if population is None else "sum(n)::BIGINT AS n, sum(p)::BIGINT AS p"
         self._run(f"CREATE OR REPLACE TABLE collapsed AS SELECT {names}, {counted} FROM ({rows}) GROUP BY ALL")
 
-    def collapse_by_person(self, quasi: Sequence[str], carried: Sequence[str], population: Path | None, person: str) -> None:
-        """The same, with whose the rows are: code 0 for m people all of whose rows are alike, else the code of one person.
+    def collapse_by_person(
+        self, quasi: Sequence[str], carried: Sequence[str], population: Path | None, person: str
+    ) -> None:
+        """The same, with whose the rows are: code 0 for m people all of whose rows are alike, else the code of one
+        person.
 
-        `most` is the largest number of rows that one of them has there. People of the population have codes after those of
-        the table; where it has no such column, each of its rows is a person.
+        `most` is the largest number of rows that one of them has there. People of the population have codes after those
+        of the table; where it has no such column, each of its rows is a person.
         """
         names = [*(f"q{i}" for i in range(len(quasi))), *(f"c{i}" for i in range(len(carried)))]
         keys = [f"{_name(c)}::VARCHAR AS q{i}" for i, c in enumerate(quasi)]
@@ -160,7 +180,10 @@ class Workshop:
         if population is not None:
             have = self._population(population, quasi)
             who = _name(person) if person in have else "row_number() OVER ()"
-            theirs = f"SELECT {', '.join(keys)}, {who} AS u FROM population WHERE {who if person in have else '1'} IS NOT NULL"
+            theirs = (
+                f"SELECT {', '.join(keys)}, {who} AS u FROM population WHERE {who if person in have else '1'} IS "
+                "NOT NULL"
+            )
             self._entries("others", theirs, [f"q{i}" for i in range(len(quasi))])
             after = "u + CASE WHEN u > 0 THEN (SELECT max(u) FROM mine) ELSE 0 END AS u"
             nulls = [f"NULL AS c{i}" for i in range(len(carried))]
@@ -184,20 +207,18 @@ class Workshop:
         several = "SELECT u, row_number() OVER (ORDER BY u) AS code FROM entries GROUP BY u HAVING count(*) > 1"
         coded = f"SELECT {keys}, coalesce(code, 0) AS code, n FROM entries LEFT JOIN ({several}) USING (u)"
         added = "code AS u, sum(n)::BIGINT AS n, count(*) AS m, max(n) AS most"
-        self._run(f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {keys}, {added} FROM ({coded}) GROUP BY {keys}, code")
+        self._run(
+            f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {keys}, {added} FROM ({coded}) GROUP BY {keys}, code"
+        )
 
     def persons(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
         """Of each collapsed entry whose it is, how many people, and the most rows of one of them."""
-        import numpy as np
-
         found = self._run("SELECT u::INTEGER AS u, m::BIGINT AS m, most::BIGINT AS most FROM collapsed").fetchnumpy()
         number, most = (np.asarray(found[name], dtype=np.int64) for name in ("m", "most"))
         return np.asarray(found["u"], dtype=np.int32), number, most
 
     def dictionaries(self, fields: Sequence[str]) -> list[Dictionary]:
         """Codes of fields q0, c1 ... of `collapsed`."""
-        import numpy as np
-
         values = []
         for field in fields:
             ordered = f"SELECT v FROM (SELECT DISTINCT {field}::VARCHAR AS v FROM collapsed) WHERE v IS NOT NULL"
@@ -216,8 +237,6 @@ class Workshop:
 
     def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """People of the table and of the population in each collapsed row."""
-        import numpy as np
-
         found = self._run("SELECT n::BIGINT AS n, p::BIGINT AS p FROM collapsed").fetchnumpy()
         return np.asarray(found["n"], dtype=np.int64), np.asarray(found["p"], dtype=np.int64)
 
@@ -236,15 +255,20 @@ class Workshop:
         """The prepared rows as they are, in the order of their values."""
         return self._copy(f"SELECT {self._shown} FROM prepared", path)
 
-    def write(self, relabelled: Mapping[str, Relabelled], carried: Sequence[str], kept: NDArray[np.bool_], path: Path) -> int:
-        """Collapsed rows that are kept, under their labels, each as often as it has rows; in the order of their values."""
-        import numpy as np
-
+    def write(
+        self, relabelled: Mapping[str, Relabelled], carried: Sequence[str], kept: NDArray[np.bool_], path: Path
+    ) -> int:
+        """Collapsed rows that are kept, under their labels, each as often as it has rows; in the order of their
+        values.
+        """
         handed: dict[str, Any] = {"kept": kept}
-        shown, joins = [], []
+        shown = []
+        joins = []
         for i, (labels, places) in enumerate(relabelled.values()):
             handed[f"l{i}"] = places.astype(np.int64)
-            self._connection.register(f"labels_{i}", {"id": np.arange(len(labels)), "label": np.array(labels, dtype=object)})
+            self._connection.register(
+                f"labels_{i}", {"id": np.arange(len(labels)), "label": np.array(labels, dtype=object)}
+            )
             self._run(f"CREATE OR REPLACE TEMP TABLE label_{i} AS SELECT id, label::VARCHAR AS f{i} FROM labels_{i}")
             shown.append(f"f{i}")
             joins.append(f"JOIN label_{i} ON label_{i}.id = l{i}")
@@ -256,7 +280,11 @@ class Workshop:
         return self._copy(f"SELECT {named} FROM ({rows})", path)
 
     def _copy(self, sql: str, path: Path) -> int:
-        form = "FORMAT parquet" if path.suffix == ".parquet" else f"FORMAT csv, HEADER, DELIMITER {text(self.source.delimiter)}"
+        form = (
+            "FORMAT parquet"
+            if path.suffix == ".parquet"
+            else (f"FORMAT csv, HEADER, DELIMITER {text(self.source.delimiter)}")
+        )
         self._run("SET threads = 1")  # the same bytes each time
         try:
             ((rows,),) = self._connection.execute(f"COPY ({sql} ORDER BY ALL) TO {text(str(path))} ({form})").fetchall()

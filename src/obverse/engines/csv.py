@@ -1,4 +1,6 @@
-"""CSV files: how a private one is read so that no record can change how others are read, and whether it is well formed."""
+"""CSV files: how a private one is read so that no record can change how others are read, and whether it is well
+formed.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ FIELD_MAX = 2**27
 DELIMITERS = (",", ";", "\t", "|")
 VALUE = re.compile(r"\s*[-+]?(\d+([.,]\d+)?|\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})\s*")
 UNREAD = "\ufffd"  # what stands for bytes that are no UTF-8
-_DAY, _NUMBER = r"\d{4}-\d{1,2}-\d{1,2}", r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
+_DAY = r"\d{4}-\d{1,2}-\d{1,2}"
+_NUMBER = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
 WRITTEN = {
     Type.DATE: re.compile(_DAY),
     Type.TIMESTAMP: re.compile(rf"{_DAY}([ T]\d{{1,2}}:\d{{2}}.*)?"),
@@ -42,7 +45,9 @@ def header_of(source: Source) -> list[str]:
 
 
 def delimiter_of(path: Path) -> str:
-    """The sign that the first line has most of, and a comma where it has none of them: what stands in rows decides nothing."""
+    """The sign that the first line has most of, and a comma where it has none of them: what stands in rows decides
+    nothing.
+    """
     line = ",".join(header_of(Source("csv", path)))
     return max(DELIMITERS, key=line.count)
 
@@ -69,14 +74,17 @@ def oddly_written(source: Source, kinds: Mapping[str, Type]) -> tuple[str, ...]:
 
     Looks at values: for the curator alone, who asks for it.
     """
-    names, found = header_of(source), set[str]()
+    names = header_of(source)
+    found = set[str]()
     watched = [(place, name, WRITTEN[kinds[name]]) for place, name in enumerate(names) if kinds.get(name) in WRITTEN]
     with suppress(OSError, EOFError, csv.Error), _opened(source, errors="replace") as file:  # `records` tells of these
         lines = csv.reader(file, delimiter=source.delimiter)
         if source.header:
             next(lines, None)
         for line in lines if watched else ():
-            found.update(n for i, n, form in watched if i < len(line) and line[i] and not form.fullmatch(line[i].strip()))
+            found.update(
+                n for i, n, form in watched if i < len(line) and line[i] and not form.fullmatch(line[i].strip())
+            )
     return tuple(name for name in names if name in found)
 
 
@@ -91,14 +99,19 @@ def records(source: Source) -> int | None:
 
 
 def fault(source: Source) -> str:
-    """Why a file that is not well formed is not, with the line. Looks at values: for the curator alone, who asks for it."""
+    """Why a file that is not well formed is not, with the line.
+
+    Looks at values: for the curator alone, who asks for it.
+    """
     found = _read(source)
     return found if isinstance(found, str) else "its lines do not all end alike, or one is too long"
 
 
 def _read(source: Source) -> int | str:
     """How many records there are, or what is wrong with the first that is not one."""
-    wanted, count, line = len(header_of(source)), -1 if source.header else 0, 0
+    wanted = len(header_of(source))
+    count = -1 if source.header else 0
+    line = 0
     before = csv.field_size_limit(FIELD_MAX)
     try:
         with _opened(source) as file:
@@ -133,7 +146,8 @@ def private_csv(source: Source, path: str) -> str:
     """All columns as text, no sniffing, strictly: a file that `records` finds well formed is read as it says."""
     columns = ", ".join(f"{text(n)}: 'VARCHAR'" for n in header_of(source))
     return (
-        f"read_csv({path}, auto_detect = false, header = {str(source.header).lower()}, delim = {text(source.delimiter)}, "
+        f"read_csv({path}, auto_detect = false, header = {str(source.header).lower()}, delim = "
+        f"{text(source.delimiter)}, "
         f"quote = '\"', escape = '\"', columns = {{{columns}}}, strict_mode = true, max_line_size = {LINE_MAX})"
     )
 

@@ -1,16 +1,54 @@
-"""A Spark session fit to be asked: of its own, with the settings that the emitted SQL stands on set and then verified."""
+"""A Spark session fit to be asked: of its own, with the settings that the emitted SQL stands on set and then verified.
+
+The virtual machine of a local Spark, started so that nothing of what it writes at its start comes between answers.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from obverse.core.errors import CatalogError
-from obverse.engines.spark_launch import launched
+
+CHOSEN = "log4j2.configurationFile"
+OPTIONS = ("PYSPARK_SUBMIT_ARGS", "SPARK_SUBMIT_OPTS", "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS")
+NAMES = tuple(f"log4j2.{kind}" for kind in ("properties", "xml", "yaml", "yml", "json"))
+
+
+def launched(settings: Mapping[str, str]) -> None:
+    """Start it, unless it runs.
+
+    What it says is shown when it does not start, or where the user set up logs of their own.
+    """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is not None or logs_of_their_own(os.environ):
+        return
+    with tempfile.TemporaryFile() as said:
+        try:
+            gateway = launch_gateway(SparkConf().setAll(list(settings.items())), {"stderr": said})
+        except Exception:
+            said.seek(0)
+            sys.stderr.write(said.read().decode(errors="replace"))
+            raise
+    SparkContext._ensure_initialized(gateway=gateway)
+
+
+def logs_of_their_own(environment: Mapping[str, str]) -> bool:
+    """Whether the user chose how Spark logs."""
+    if any(CHOSEN in environment.get(name, "") for name in OPTIONS):
+        return True
+    home = environment.get("SPARK_HOME")
+    folder = environment.get("SPARK_CONF_DIR") or (home and str(Path(home, "conf")))
+    return bool(folder) and any(Path(str(folder), name).exists() for name in NAMES)
+
 
 RETRIES = 4  # some seconds in all
 VERSION = 4  # the least that has all functions which plans are printed with
@@ -29,7 +67,8 @@ SETTINGS = {
     "spark.sql.files.ignoreMissingFiles": "false",
 }
 PROBE = "SELECT current_timezone(), length('\\\\\\''), '${spark.app.name}', typeof(CAST(1 AS DECIMAL(38, 0)) * 1048576)"
-PROBE += ", 'a' = 'A', CAST(X'61' AS STRING) = 'A'"  # texts without a collation of their own are compared by their bytes
+# texts without a collation of their own are compared by their bytes
+PROBE += ", 'a' = 'A', CAST(X'61' AS STRING) = 'A'"
 PROBED = ("UTC", 2, "${spark.app.name}", "decimal(38,0)", False, False)
 LOCAL = {
     "spark.ui.enabled": "false",
@@ -73,7 +112,10 @@ def session_for(url: str | None, frames: Iterable[Any]) -> Any:
 
 
 def _remote(url: str) -> Any:
-    """A session at the address, which was reached. `SparkSession.builder` would keep this process from any local Spark."""
+    """A session at the address, which was reached.
+
+    `SparkSession.builder` would keep this process from any local Spark.
+    """
     if not url.startswith("sc://"):
         raise CatalogError(
             "engine_unreachable",
@@ -126,7 +168,8 @@ def settle(session: Any) -> None:
         raise CatalogError(
             "engine_unfit",
             f"this Spark does not keep to {'; '.join(wrong)}.",
-            why="with other settings a sum may wrap or a text may be read otherwise, and the noise would no longer cover it.",
+            why="with other settings a sum may wrap or a text may be read otherwise, and the noise would no longer "
+            "cover it.",
             fix="ask its administrator to let sessions set these.",
         )
 

@@ -14,7 +14,7 @@ from obverse.core.ledger import Entry
 from obverse.ledger.chain import Draft
 
 if TYPE_CHECKING:
-    from obverse.ledger.book import Book
+    from obverse.ledger.state import Book
 
 SALT_BYTES = 16
 
@@ -27,7 +27,9 @@ def token_added(book: Book, name: str, role: Role, token: Token, by: str) -> Dra
     if known is not None and known.role != role:
         raise Refused("account_known", f"{name} is a {known.role} here.", fix="Use another name for another role.")
     keys = token.stored_key + token.server_key
-    return _noted("token", name, by, keys, role=role, id=token.id, hash=token.hash, expires=token.expires)
+    return _noted(
+        "token", name=name, by=by, secret=keys, role=role, id=token.id, hash=token.hash, expires=token.expires
+    )
 
 
 def token_revoked(book: Book, name: str, id: str, by: str) -> Draft:
@@ -63,18 +65,19 @@ def stopped(book: Book, name: str, charge: int) -> Draft:
 
 def password_set(book: Book, name: str, hashed: str, by: str) -> Draft:
     """A password's hash, kept beside the chain: exports of it hold none."""
-    return _noted("password", _known(book, name).name, by, hashed)
+    return _noted("password", name=_known(book, name).name, by=by, secret=hashed)
 
 
 def secret_made(book: Book, secret: str) -> Draft | None:
     """What sessions are signed with, and what answers to unknown names are made from; once."""
-    return None if book.secret is not None else _noted("secret", "", "server", secret)
+    return None if book.secret is not None else _noted("secret", name="", by="server", secret=secret)
 
 
 def folded(accounts: dict[str, Account], entry: Entry) -> None:
     """Take in one record."""
     fields = entry.fields
-    act, name = fields["act"], fields["name"]
+    act = fields["act"]
+    name = fields["name"]
     if act == "token":
         before = fields.get("stored_key", ""), fields.get("server_key", "")  # where they once were
         token = Token(fields["id"], fields["hash"], fields["expires"], *before, record=entry.number)

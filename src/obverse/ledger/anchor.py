@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from obverse.catalog.model import Budget
 from obverse.core.errors import LedgerError
-from obverse.core.ledger import Spent
-from obverse.ledger.book import Book
+from obverse.core.ledger import Budget, Spent
+from obverse.ledger.state import Book
 
 
 @dataclass(frozen=True, slots=True)

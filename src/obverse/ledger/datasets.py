@@ -14,8 +14,7 @@ from typing import Any, Protocol, cast
 from obverse.core.errors import LedgerError
 from obverse.core.ledger import Accounting, Terms
 from obverse.core.units import Neighbours
-from obverse.ledger.fingerprints import Seal
-from obverse.ledger.sources import Identified, Identity, inode_now
+from obverse.ledger.sources import Identified, Identity, Seal, inode_now
 
 IN_POSTGRES = Path("postgres")  # stands for the path of a ledger that lies in no file; it is known by its id
 
@@ -105,7 +104,9 @@ class Datasets:
         self.statements.execute("UPDATE dataset SET version = ? WHERE id = ?", (version, dataset_id))
         rows = [(dataset_id, source.place, source.digest) for source in identified]
         self.statements.executemany(
-            "INSERT INTO published VALUES (?, ?, ?) ON CONFLICT (dataset, place) DO UPDATE SET digest = excluded.digest", rows
+            "INSERT INTO published VALUES (?, ?, ?) ON CONFLICT (dataset, place) DO UPDATE SET digest = "
+            "excluded.digest",
+            rows,
         )
 
     def changed(self, dataset_id: str, identified: Sequence[Identified]) -> tuple[str, ...]:

@@ -6,12 +6,11 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator
 
-from obverse.catalog.model import Budget
-from obverse.core.ledger import Entry, Terms
-from obverse.ledger import acts
-from obverse.ledger.base import ChainLedger, Decide, now
-from obverse.ledger.book import Book, Debit
+from obverse.core.ledger import Budget, Entry, Terms
+from obverse.ledger import transitions
 from obverse.ledger.chain import Draft, entry_of, seal
+from obverse.ledger.ledger import ChainLedger, Decide, now
+from obverse.ledger.state import Book, Debit
 
 PLACE = "ledger in memory"
 
@@ -24,14 +23,14 @@ class MemoryLedger(ChainLedger):
         self._answers: dict[int, bytes] = {}
         self._notes: dict[int, bytes] = {}
         self._held = Book(PLACE)
-        opening = acts.open_ledger(secrets.token_hex(16), dataset, terms, budget)
+        opening = transitions.open_ledger(secrets.token_hex(16), dataset, terms, budget)
         self._append("open", lambda book: opening)
 
     def entries(self) -> Iterator[Entry]:
         return iter(tuple(self._entries))
 
     def note(self, number: int) -> str:
-        return self._notes.get(number, bytes(acts.SALT_BYTES))[acts.SALT_BYTES :].decode()
+        return self._notes.get(number, bytes(transitions.SALT_BYTES))[transitions.SALT_BYTES :].decode()
 
     def _append(self, step: str, decide: Decide) -> tuple[Entry | None, Debit | None]:
         with self._lock:

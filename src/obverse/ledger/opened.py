@@ -6,13 +6,13 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from obverse.catalog.model import Budget, Server
+from obverse.catalog.model import Server
 from obverse.core.errors import LedgerError
-from obverse.core.ledger import Terms
+from obverse.core.ledger import Budget, Terms
 from obverse.ledger.datasets import Dataset, DatasetsAt
 from obverse.ledger.home import unknown_ledger
+from obverse.ledger.ledger import StoredLedger
 from obverse.ledger.sources import Source
-from obverse.ledger.stored import StoredLedger
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,8 @@ def only_a_part() -> LedgerError:
     return LedgerError(
         "part_of_data",
         "the source is a part of a folder whose losses are counted by partitions",
-        why="units that have rows elsewhere in the folder would count in another partition here, whose budget is not spent",
+        why="units that have rows elsewhere in the folder would count in another partition here, whose budget is not "
+        "spent",
         fix="Name the folder as `source`.",
     )
 

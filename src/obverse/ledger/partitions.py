@@ -1,15 +1,17 @@
 """What published partitions of growing data held when they were published, as keyed sums: the curator's private state.
 
-Claim:   if `compared` accepts every version of the data, then between two of them no unit's first partition changes, but for
-         units that are left out; one that is left out no more has the first partition that it had, or no rows.
-Proof:   a published partition's sum is that of its units and rows (plan/emit/partition_sums). The sums of everybody else are
-         equal, once what units that were left out since brought is taken from the older one; so everybody else has the rows
-         that they had. What each unit that is left out had is kept by its keyed hash. It is let in again only with exactly
-         that; where it has no rows at all its hash is kept on, so that rows which come later are noticed.
-Assumes: rows are not changed and changed back between two versions; what an earlier version of Obverse published, or what was
-         published on a machine that has no sums of it, is as it was published when it is first seen.
+Claim:   if `compared` accepts every version of the data, then between two of them no unit's first partition changes,
+         but for units that are left out; one that is left out no more has the first partition that it had, or no rows.
+Proof:   a published partition's sum is that of its units and rows (plan/emit/partition_sums). The sums of everybody
+         else are equal, once what units that were left out since brought is taken from the older one; so everybody else
+         has the rows that they had. What each unit that is left out had is kept by its keyed hash. It is let in again
+         only with exactly that; where it has no rows at all its hash is kept on, so that rows which come later are
+         noticed.
+Assumes: rows are not changed and changed back between two versions; what an earlier version of Obverse published, or
+         what was published on a machine that has no sums of it, is as it was published when it is first seen.
 
-It lies where datasets are registered, like what is kept of rights: never in the chain, and no analyst's route leads to it.
+It lies where datasets are registered, like what is kept of rights: never in the chain, and no analyst's route leads to
+it.
 """
 
 from __future__ import annotations
@@ -54,30 +56,38 @@ class Seen:
 
 
 class Changed(Exception):
-    """Published partitions that are not as they were: `gone` have no rows any more. `back`: units came back otherwise."""
+    """Published partitions that are not as they were: `gone` have no rows any more. `back`: units came back
+    otherwise.
+    """
 
     def __init__(self, places: Collection[int], gone: Collection[int], back: int) -> None:
         super().__init__("published partitions changed")
-        self.places, self.gone, self.back = sorted(places), sorted(gone), back
+        self.places = sorted(places)
+        self.gone = sorted(gone)
+        self.back = back
 
 
 def compared(held: Held | None, seen: Seen, first: int, through: int, left_out: Collection[str]) -> Held:
     """What is kept from now on, of partitions from `first` on through the last one; or Changed.
 
-    `held`: of partitions that were published, and are not retired. `seen` tells apart all units that are left out from now on
-    and all that `held` tells apart.
+    `held`: of partitions that were published, and are not retired. `seen` tells apart all units that are left out from
+    now on and all that `held` tells apart.
     """
     if held is None:
         found = {who: dict(seen.units.get(who, {})) or {through: UNKNOWN} for who in left_out}
         return Held(through, dict(seen.sums), found)
     for who in sorted({*left_out} - {*held.units}):
         held = held.apart(who, _between(seen.units.get(who, {}), first, held.through))
-    units, sums, now = dict(held.units), dict(held.sums), dict(seen.sums)
+    units = dict(held.units)
+    sums = dict(held.sums)
+    now = dict(seen.sums)
     back = 0
     for who in sorted({*units} - {*left_out}):
-        own, lies = units[who], seen.units.get(who, {})
+        own = units[who]
+        lies = seen.units.get(who, {})
         if own == _between(lies, first, held.through):
-            sums, now = _added(sums, own), _added(now, lies)
+            sums = _added(sums, own)
+            now = _added(now, lies)
             del units[who]
         elif lies:
             back += 1
@@ -115,9 +125,11 @@ def partition_changed(table: str, column: str, told: str, back: int) -> Refused:
     return Refused(
         "partition_changed",
         f"{what}{f'; {who}' if told and back else ''}; nothing was done.",
-        why=f"each person counts in the first {column} that they have rows in; rows that went or came late can make another "
+        why=f"each person counts in the first {column} that they have rows in; rows that went or came late can make "
+        "another "
         "one the first, whose budget is not spent.",
-        fix="Bring the rows back as they were published; give rows that came late a partition that is not published yet; leave "
+        fix="Bring the rows back as they were published; give rows that came late a partition that is not published "
+        "yet; leave "
         "out who came back (obverse rights suppress). To delete old partitions, first run "
         "`obverse data retire --through VALUE --reason WHY`; where they cannot be brought back, add --gone.",
     )

@@ -1,9 +1,9 @@
 """People's rights in the chain: each act is a record that holds a keyed hash of the person, never the person.
 
-What an act changes in answers (who is left out, what is put right) names people, so it lies outside the chain: a row of the
-place where datasets are registered, readable by its owner alone. The record seals it by a salted hash, and the row can be
-deleted for good. A right is in force from the data's next version on; a row that no record knows of is in force at once,
-since a ledger brought back from a backup must not bring a person back.
+What an act changes in answers (who is left out, what is put right) names people, so it lies outside the chain: a row of
+the place where datasets are registered, readable by its owner alone. The record seals it by a salted hash, and the row
+can be deleted for good. A right is in force from the data's next version on; a row that no record knows of is in force
+at once, since a ledger brought back from a backup must not bring a person back.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from obverse.core.ledger import Entry
 from obverse.ledger.chain import Draft
 
 if TYPE_CHECKING:
-    from obverse.ledger.book import Book
     from obverse.ledger.datasets import Datasets
+    from obverse.ledger.state import Book
 
 LEFT_OUT = ("suppress", "erase")
 STANDING = (*LEFT_OUT, "correct")  # acts that change answers until they are lifted
@@ -36,7 +36,8 @@ class Rights:
     left_out: set[str] = field(default_factory=set)  # of all these, acts that leave somebody out
 
     def apply(self, entry: Entry) -> None:
-        act, right = entry.fields["act"], entry.fields["right"]
+        act = entry.fields["act"]
+        right = entry.fields["right"]
         if act in STANDING:
             if right in self.standing or right in self.lifted:
                 raise ValueError(act)
@@ -71,13 +72,20 @@ class Act:
     seal: str = ""
 
     def draft(self) -> Draft:
-        fields = {"act": self.act, "person": self.person, "tables": list(self.tables), "reason": self.reason, "by": self.by}
+        fields = {
+            "act": self.act,
+            "person": self.person,
+            "tables": list(self.tables),
+            "reason": self.reason,
+            "by": self.by,
+        }
         return Draft("rights", {**fields, "right": self.right, "seal": self.seal})
 
 
 def drafts(book: Book, acts: Sequence[Act]) -> tuple[Draft, ...]:
     """Acts that are written at once, each checked as if those before it were written."""
-    standing, lifted = set(book.rights.standing), set(book.rights.lifted)
+    standing = set(book.rights.standing)
+    lifted = set(book.rights.lifted)
     for act in acts:
         if act.act == "lift":
             if act.right not in standing:
@@ -117,20 +125,27 @@ def forget(datasets: Datasets, dataset: str, rights: Rights) -> None:
 
 
 def in_force(rights: Rights, contents: Mapping[str, str]) -> list[str]:
-    """The contents that answers follow: those in force, and those that no record knows of. Refused where one is missing."""
+    """The contents that answers follow: those in force, and those that no record knows of.
+
+    Refused where one is missing.
+    """
     for right, seal in rights.in_force.items():
         if right not in contents or sealed(contents[right]) != seal:
             raise LedgerError(
                 "rights_missing",
                 "people who are to be left out are not known here, so nothing is answered",
                 why="the ledger has acts on people's rights whose content is missing from the place that keeps it",
-                fix="Bring it: `obverse rights keep FILE` where the ledger was, then `obverse rights restore FILE` here.",
+                fix="Bring it: `obverse rights keep FILE` where the ledger was, then `obverse rights restore FILE` "
+                "here.",
             )
     return [contents[right] for right in (*rights.in_force, *unrecorded(rights, contents)) if right in contents]
 
 
 def unrecorded(rights: Rights, contents: Iterable[str]) -> list[str]:
-    """Acts that are kept and that no record knows: a crash came between, or the ledger is an older one. They are in force."""
+    """Acts that are kept and that no record knows: a crash came between, or the ledger is an older one.
+
+    They are in force.
+    """
     return [right for right in contents if right not in rights.standing and right not in rights.lifted]
 
 

@@ -8,14 +8,11 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from obverse.catalog.model import Budget
 from obverse.core.database import APPLICATION_ID, BUSY_S, Database, Shape
-from obverse.core.ledger import Terms
+from obverse.core.ledger import Budget, Terms
 from obverse.ledger.anchor import Anchor
-from obverse.ledger.base import now
 from obverse.ledger.chain import Draft, Record, damaged
-from obverse.ledger.rows import Rows
-from obverse.ledger.stored import StoredLedger, onward
+from obverse.ledger.ledger import Rows, StoredLedger, now, onward
 
 T = TypeVar("T")
 SHAPE = Shape(
@@ -46,7 +43,9 @@ class SqliteRows:
         self._connection = connection
 
     def after(self, count: int) -> Iterable[tuple[Any, Any, Any]]:
-        return self._connection.execute("SELECT number, body, hash FROM entry WHERE number > ? ORDER BY number", (count,))
+        return self._connection.execute(
+            "SELECT number, body, hash FROM entry WHERE number > ? ORDER BY number", (count,)
+        )
 
     def hash_at(self, number: int) -> bytes | None:
         row = self._connection.execute("SELECT hash FROM entry WHERE number = ?", (number,)).fetchone()

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
+from typing import ClassVar, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.core.errors import Refused, invariant
 from obverse.core.loss import Loss
@@ -14,11 +17,7 @@ from obverse.core.rng import Rng
 from obverse.mechanisms.enclosures import Enclosure
 from obverse.mechanisms.samplers import saturating_add
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.int64]
+Vector = NDArray[np.int64]
 
 
 class Mechanism(Protocol):
@@ -94,8 +93,6 @@ class Additive(Mechanism, Protocol):
         return saturating_add(exact, self.noise(len(exact), rng))
 
     def draws(self, exact: Sequence[int], times: int, rng: Rng) -> Vector:
-        import numpy as np
-
         return self.sample(np.full(times, exact[0], dtype=np.int64), rng)
 
     def probability(self, exact: Sequence[int], output: int) -> Enclosure:
@@ -111,12 +108,18 @@ def outside(level: float) -> Fraction:
 
 def least(holds: Callable[[int], bool], guess: int) -> int:
     """The least h >= 0 where a monotone predicate holds, searched outward from a guess."""
-    low, high, step = -1, max(guess, 0), 1  # fails at low (or low is -1), holds at high
+    # fails at low (or low is -1), holds at high
+    low = -1
+    high = max(guess, 0)
+    step = 1
     while not holds(high):
-        low, high, step = high, high + step, 2 * step
+        low = high
+        high = high + step
+        step = 2 * step
     step = 1
     while high - step > low and holds(high - step):
-        high, step = high - step, 2 * step
+        high = high - step
+        step = 2 * step
     low = max(low, high - step)
     while high - low > 1:
         middle = (low + high) // 2

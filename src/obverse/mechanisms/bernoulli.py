@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 from obverse.mechanisms.enclosures import exp_minus_scaled
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Doubles = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Bits = NDArray[np.bool_]
 
-    Doubles = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Bits = NDArray[np.bool_]
 
 PREFIX_BITS = 32  # bits of U that are drawn at first
 MARGIN = 2.0**-40  # a double that stands for a probability is this close to it; see the proofs below
@@ -29,7 +28,9 @@ class LazyUniform:
     __slots__ = ("bits", "prefix", "rng")
 
     def __init__(self, prefix: int, bits: int, rng: Rng) -> None:
-        self.prefix, self.bits, self.rng = prefix, bits, rng
+        self.prefix = prefix
+        self.bits = bits
+        self.rng = rng
 
     def below_exp(self, gamma: Fraction) -> bool:
         """Whether U < exp(-gamma)."""
@@ -37,7 +38,8 @@ class LazyUniform:
 
     def below(self, p: Fraction) -> bool:
         """Whether U < p."""
-        over, under = p.numerator, p.denominator
+        over = p.numerator
+        under = p.denominator
         return self._below(lambda bits: ((over << bits) // under, -((-over << bits) // under)))
 
     def _below(self, bounds: Callable[[int], tuple[int, int]]) -> bool:
@@ -54,8 +56,6 @@ class LazyUniform:
 
 def prefixes(n: int, rng: Rng) -> NDArray[np.uint32]:
     """The first 32 bits of n uniform reals."""
-    import numpy as np
-
     return rng.words((n + 1) // 2).view(np.uint32)[:n]
 
 
@@ -71,8 +71,6 @@ def bernoulli_exp(gamma: Doubles, exact: Callable[[int], Fraction], rng: Rng) ->
              is within 2**-50 (held by a test), so the caller must show that |exp(-gamma[i]) - exp(-exact(i))| is
              below 2**-41.
     """
-    import numpy as np
-
     return _decide(np.exp(-gamma), lambda i, uniform: uniform.below_exp(exact(i)), rng)
 
 
@@ -84,8 +82,6 @@ def bernoulli_exp_ratio(numerators: Integers, denominator: int, rng: Rng) -> Bit
              exp of the double quotient is within 2**-52 of the truth, below the 2**-41 that bernoulli_exp asks for.
     Assumes: no numerator is negative.
     """
-    import numpy as np
-
     invariant(0 < denominator < 1 << 900, "a denominator that a double can hold")
     gamma = numerators.astype(np.float64) / float(denominator)
     return bernoulli_exp(gamma, lambda i: Fraction(int(numerators[i]), denominator), rng)
@@ -98,16 +94,12 @@ def bernoulli(p: Fraction, n: int, rng: Rng) -> Bits:
     Proof:   as bernoulli_exp; the double nearest to p is within 2**-54 of it.
     Assumes: nothing.
     """
-    import numpy as np
-
     invariant(0 <= p <= 1, "a probability lies between zero and one")
     return _decide(np.full(n, float(p)), lambda _, uniform: uniform.below(p), rng)
 
 
 def _decide(near: Doubles, exactly: Callable[[int, LazyUniform], bool], rng: Rng) -> Bits:
     """U < p for each entry, where near is within MARGIN of p and `exactly` settles what that leaves open."""
-    import numpy as np
-
     first = prefixes(len(near), rng)
     gap = near - (first + 0.5) * 2.0**-PREFIX_BITS
     event = gap > 0

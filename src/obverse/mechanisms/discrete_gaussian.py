@@ -8,6 +8,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from obverse.core.errors import invariant
 from obverse.core.loss import ZcdpLoss
 from obverse.core.rng import Rng
@@ -74,7 +76,8 @@ class DiscreteGaussian(Additive):
         invariant(h >= 0, "a half-width is never negative")
         slack = Fraction(1, 1 << 38)
         if self.sigma_squared <= SUMMED_MAX:
-            near, tiny = Fraction(_summed_tail(self.sigma_squared, h)), Fraction(1, 1 << 1000)
+            near = Fraction(_summed_tail(self.sigma_squared, h))
+            tiny = Fraction(1, 1 << 1000)
             return max(near * (1 - slack) - tiny, Fraction(0)), min(near * (1 + slack) + tiny, Fraction(1))
         near = Fraction(math.erfc(h / math.sqrt(2 * self.sigma_squared)))
         return Fraction(0), min(near * (1 + slack) + Fraction(1, 1 << 1000), Fraction(1))
@@ -117,13 +120,12 @@ def _normalizer(sigma_squared: Fraction) -> Enclosure:
         return low, high * (1 + Fraction(1, 1 << 400))
     terms = [exp_minus(Fraction(z * z) / (2 * sigma_squared)) for z in range(1, 81)]
     beyond = 2 * exp_minus(Fraction(200))[1]
-    low, high = sum((bound[0] for bound in terms), Fraction(0)), sum((bound[1] for bound in terms), Fraction(0))
+    low = sum((bound[0] for bound in terms), Fraction(0))
+    high = sum((bound[1] for bound in terms), Fraction(0))
     return 1 + 2 * low, 1 + 2 * high + beyond
 
 
 def _summed_tail(sigma_squared: Fraction, h: int) -> float:
-    import numpy as np
-
     reach = math.isqrt(math.ceil(1600 * sigma_squared)) + 2
     if h >= reach:
         return 0.0

@@ -9,6 +9,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from obverse.core.errors import invariant
 from obverse.core.loss import BoundedRangeLoss
 from obverse.core.rng import Rng
@@ -17,9 +20,6 @@ from obverse.mechanisms.bernoulli import bernoulli_exp
 from obverse.mechanisms.enclosures import Enclosure, exp_minus, log_up
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from obverse.mechanisms.base import Vector
     from obverse.mechanisms.bernoulli import Bits
 
@@ -53,14 +53,10 @@ class Exponential:
         return self._choices(exact, 1, rng)
 
     def draws(self, exact: Sequence[int], times: int, rng: Rng) -> Vector:
-        import numpy as np
-
         return self._choices(np.array(exact, dtype=np.int64), times, rng)
 
     def _choices(self, scores: Vector, times: int, rng: Rng) -> Vector:
         """Rounds of four trials per candidate: the first mostly suffices, so time says little of the scores."""
-        import numpy as np
-
         chosen = np.empty(times, dtype=np.int64)
         filled = 0
         while filled < times:
@@ -72,13 +68,12 @@ class Exponential:
 
     def each(self, scores: Vector, rng: Rng) -> Vector:
         """One choice for every row of scores, independently: as `sample` of each row."""
-        import numpy as np
-
         cells, values = scores.shape
         invariant(values >= 1 and scores.dtype == np.int64, "a choice needs integer scores, one per candidate")
         rate = self.epsilon / (2 * self.sensitivity)
         gaps = scores.max(axis=1, keepdims=True).astype(np.uint64) - scores.astype(np.uint64)
-        chosen, pending = np.empty(cells, dtype=np.int64), np.arange(cells)
+        chosen = np.empty(cells, dtype=np.int64)
+        pending = np.arange(cells)
         while len(pending):
             rows = pending[: max(1, ROUND // (4 * values))]
             trials = rng.below(values, 4 * values * len(rows)).reshape(len(rows), 4 * values)
@@ -91,7 +86,8 @@ class Exponential:
         return chosen
 
     def probability(self, exact: Sequence[int], output: int) -> Enclosure:
-        best, others = max(exact), Counter(exact)
+        best = max(exact)
+        others = Counter(exact)
         others[exact[output]] -= 1
         weights = {score: exp_minus(self.epsilon * (best - score) / (2 * self.sensitivity)) for score in others}
         rest = [sum((times * weights[score][end] for score, times in others.items()), Fraction(0)) for end in (0, 1)]
@@ -127,8 +123,6 @@ def flips(scores: Vector, trials: Vector, rate: Fraction, rng: Rng) -> Bits:
              bernoulli_exp asks for.
     Assumes: there is at least one score, and scores lie within +-2**62.
     """
-    import numpy as np
-
     invariant(len(scores) >= 1 and scores.dtype == np.int64, "a choice needs integer scores, one per candidate")
     gaps = scores.max().astype(np.uint64) - scores.astype(np.uint64)
     gamma = (gaps.astype(np.float64) * float(rate))[trials]
@@ -137,8 +131,6 @@ def flips(scores: Vector, trials: Vector, rate: Fraction, rng: Rng) -> Bits:
 
 def _kept(gaps: NDArray[np.uint64], rate: Fraction, rng: Rng) -> Bits:
     """For each gap a coin, true with probability exp(-rate * gap): as `flips`."""
-    import numpy as np
-
     return bernoulli_exp(gaps.astype(np.float64) * float(rate), lambda i: rate * int(gaps[i]), rng)
 
 

@@ -8,6 +8,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from obverse.core.errors import invariant
 from obverse.core.loss import ApproxLoss
 from obverse.core.rng import Rng
@@ -54,8 +56,12 @@ class KeyThreshold:
     least: int = 1
 
     def __post_init__(self) -> None:
-        invariant(self.groups >= 1 and self.least >= 1, "a unit votes for at least one key, a key has at least one unit")
-        invariant(self.reach in (self.groups, 2 * self.groups), "a unit reaches its keys, or twice as many when replaced")
+        invariant(
+            self.groups >= 1 and self.least >= 1, "a unit votes for at least one key, a key has at least one unit"
+        )
+        invariant(
+            self.reach in (self.groups, 2 * self.groups), "a unit reaches its keys, or twice as many when replaced"
+        )
         invariant(self.epsilon > 0 and DELTA_MIN <= self.delta < 1, "keys need a positive epsilon and a positive delta")
         _ = self._noise  # refuses noise that does not fit
 
@@ -73,21 +79,15 @@ class KeyThreshold:
 
     def passes(self, counts: Vector, rng: Rng) -> Bits:
         """For each key, whether it is released. A count of zero is a key that is not there: never."""
-        import numpy as np
-
         invariant(bool(np.all(counts >= 0)), "a key's count of units is never negative")
         noisy = saturating_add(counts, self._noise.noise(len(counts), rng))
         return np.asarray((noisy >= self.threshold) & (counts >= self.least))
 
     def sample(self, exact: Vector, rng: Rng) -> Vector:
         """One for each key that is released, zero for the others."""
-        import numpy as np
-
         return self.passes(exact, rng).astype(np.int64)
 
     def draws(self, exact: Sequence[int], times: int, rng: Rng) -> Vector:
-        import numpy as np
-
         return self.sample(np.full(times, exact[0], dtype=np.int64), rng)
 
     def probability(self, exact: Sequence[int], output: int) -> Enclosure:
@@ -100,7 +100,8 @@ class KeyThreshold:
 
     def seen_from(self, level: float) -> int:
         """The least count of units from which on a key is released with probability `level` or more."""
-        missed, scale = outside(level), self._noise.scale
+        missed = outside(level)
+        scale = self._noise.scale
         return self.threshold + least(lambda more: at_least(more + 1, scale)[1] <= missed, 0)
 
     def scaled(self, factor: Fraction) -> KeyThreshold:
@@ -108,7 +109,8 @@ class KeyThreshold:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        near, fresh = cls(1, Fraction(1), Fraction(1, 10**6), 1), cls(1, Fraction(2), Fraction(1, 50), 2)
+        near = cls(1, Fraction(1), Fraction(1, 10**6), 1)
+        fresh = cls(1, Fraction(2), Fraction(1, 50), 2)
         many = cls(1, Fraction(2), Fraction(1, 50), 2, 5)
         return (
             Example(near, (near.threshold - 1,), (near.threshold,), range(2)),
@@ -118,7 +120,9 @@ class KeyThreshold:
 
 
 def at_least(m: int, scale: Fraction) -> Enclosure:
-    """P[Z >= m] for discrete Laplace Z: q**m / (1 + q) for m >= 0 with q = exp(-1 / scale), else one minus its mirror."""
+    """P[Z >= m] for discrete Laplace Z: q**m / (1 + q) for m >= 0 with q = exp(-1 / scale), else one minus its
+    mirror.
+    """
     if m < 0:
         low, high = at_least(1 - m, scale)
         return 1 - high, 1 - low

@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from obverse.core.errors import invariant
 from obverse.core.loss import BoundedRangeLoss
 from obverse.core.rng import Rng
@@ -17,9 +20,6 @@ from obverse.mechanisms.enclosures import Enclosure, exp_minus, quotient
 from obverse.mechanisms.samplers import SCALE_MAX, check_scale, discrete_laplace
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from obverse.mechanisms.base import Vector
 
 ROUND = 1 << 16  # candidates at a time
@@ -29,21 +29,21 @@ LIMIT = 2**62 - 1
 
 @dataclass(frozen=True, slots=True)
 class Ladder(Mechanism):
-    """Release an integer f by its rungs: rung t has the step * min(reach + t - 1, top) integers next further out on each side,
-    rung 0 is f itself, and P[z] is proportional to exp(-t / scale) for z on rung t.
+    """Release an integer f by its rungs: rung t has the step * min(reach + t - 1, top) integers next further out on
+    each side, rung 0 is f itself, and P[z] is proportional to exp(-t / scale) for z on rung t.
 
-    Claim:   bounded range 2 / scale (so pure DP with epsilon = 2 / scale, and epsilon**2 / 8 zCDP), for the unit and the
-             neighbours of what is assumed. The exact vector is (f, reach), the released one has one entry.
-    Proof:   the exponential mechanism with the score -t (Zhang, Cormode, Procopiuc, Srivastava, Xiao 2015). Let I_s(x) =
-             step * min(reach(x) + s, top) and S_t(x) the sum of I_s(x) over s < t; z is on rung t or lower when
+    Claim:   bounded range 2 / scale (so pure DP with epsilon = 2 / scale, and epsilon**2 / 8 zCDP), for the unit and
+             the neighbours of what is assumed. The exact vector is (f, reach), the released one has one entry.
+    Proof:   the exponential mechanism with the score -t (Zhang, Cormode, Procopiuc, Srivastava, Xiao 2015). Let I_s(x)
+             = step * min(reach(x) + s, top) and S_t(x) the sum of I_s(x) over s < t; z is on rung t or lower when
              |z - f(x)| <= S_t(x). Then |z - f(y)| <= I_0(y) + S_t(x) for a neighbour y, and I_s(x) <= I_{s+1}(y), as
              reach moves by at most one; so |z - f(y)| <= S_{t+1}(y): scores move by at most one. Bounded range: as
              Exponential. Sampling: `_rungs` gives 0 or a rung t with weights 1 and 2 * step * (reach + t - 1) *
-             exp(-t / scale); a uniform number below step * (reach + t - 1) is kept when it is below step * top, and then is
-             uniform on the rung; the side is fair. Beyond FAR scales, an event of probability below exp(-2**15), the rung
-             is cut.
-    Assumes: f and reach are integers, 0 <= reach. Neighbours move reach by at most 1, and f by at most step * reach of each of
-             the two, and by at most step * top.
+             exp(-t / scale); a uniform number below step * (reach + t - 1) is kept when it is below step * top, and
+             then is uniform on the rung; the side is fair. Beyond FAR scales, an event of probability below
+             exp(-2**15), the rung is cut.
+    Assumes: f and reach are integers, 0 <= reach. Neighbours move reach by at most 1, and f by at most step * reach of
+             each of the two, and by at most step * top.
     """
 
     name: ClassVar[str] = "ladder"
@@ -73,16 +73,16 @@ class Ladder(Mechanism):
         return self.draws((int(exact[0]), int(exact[1])), 1, rng)
 
     def draws(self, exact: Sequence[int], times: int, rng: Rng) -> Vector:
-        import numpy as np
-
-        foot, reach = int(exact[0]), min(int(exact[1]), self.top)
+        foot = int(exact[0])
+        reach = min(int(exact[1]), self.top)
         invariant(reach >= 0 and abs(foot) <= LIMIT // 2, "a foot and a reach that can be drawn from")
         parts: list[NDArray[np.int64]] = []
         missing = times
         while missing > 0:
             t = self._rungs(reach, min(ROUND, 64 * missing + 1024), rng)
             u = _below_each(np.where(t == 0, 1, self.step * (reach + t - 1)), rng)
-            t, u = t[u < self.step * self.top], u[u < self.step * self.top]
+            t = t[u < self.step * self.top]
+            u = u[u < self.step * self.top]
             side = np.where(rng.bits(len(t)), 1, -1)
             z = foot + side * np.where(t == 0, 0, self._below(t - 1, reach) + 1 + u)
             parts.append(z[:missing])
@@ -93,20 +93,19 @@ class Ladder(Mechanism):
         """Those of the candidates that are kept: rungs before the top bounds them.
 
         Claim:   P[0] and P[t] are as 1 to 2 * step * (reach + t - 1) * q**t, q = exp(-1 / scale).
-        Proof:   times (1 - q)**2, the weights are (1 - q)**2 for 0; 2 step reach q (1 - q) for "one geometric number", whose
-                 law is (1 - q) q**(t - 1); and 2 step q**2 for "the sum of two", whose law is (1 - q)**2 (t - 1) q**(t - 2).
-                 One of 1 + 2 step (reach + 1) places is drawn, and kept when two coins of q fall as its weight says. |y| of
-                 a discrete Laplace y that is not 0 is geometric from 1.
+        Proof:   times (1 - q)**2, the weights are (1 - q)**2 for 0; 2 step reach q (1 - q) for "one geometric number",
+                 whose law is (1 - q) q**(t - 1); and 2 step q**2 for "the sum of two", whose law is (1 - q)**2 (t - 1)
+                 q**(t - 2). One of 1 + 2 step (reach + 1) places is drawn, and kept when two coins of q fall as its
+                 weight says. |y| of a discrete Laplace y that is not 0 is geometric from 1.
         Assumes: reach >= 0.
         """
-        import numpy as np
-
         place = rng.below(1 + 2 * self.step * (reach + 1), candidates)
         gamma = np.full(candidates, float(1 / self.scale))
         coins = [bernoulli_exp(gamma, lambda i: 1 / self.scale, rng) for _ in range(2)]
         parts = np.where(place == 0, 0, np.where(place <= 2 * self.step * reach, 1, 2))
         parts = parts[(coins[0] == (parts >= 1)) & (coins[1] == (parts == 2))]
-        wanted, steps = int(parts.sum()), np.empty(0, dtype=np.int64)
+        wanted = int(parts.sum())
+        steps = np.empty(0, dtype=np.int64)
         while len(steps) < wanted:
             y = np.abs(discrete_laplace(self.scale, wanted, rng))
             steps = np.concatenate([steps, y[y > 0]])
@@ -117,19 +116,17 @@ class Ladder(Mechanism):
 
     def _below(self, rungs: Vector, reach: int) -> Vector:
         """Integers on so many rungs, on one side: the sum of step * min(reach + s, top) over s < rungs."""
-        import numpy as np
-
         rising = np.minimum(rungs, self.top - reach)
         total: Vector = self.step * (rising * reach + rising * (rising - 1) // 2 + (rungs - rising) * self.top)
         return np.where(rungs <= 0, 0, total)
 
     def rung(self, away: int, reach: int) -> int:
         """The rung of an integer so far from the foot."""
-        import numpy as np
-
-        t, high = 0, 1
+        t = 0
+        high = 1
         while int(self._below(np.array([high]), reach)[0]) < away:
-            t, high = high, 2 * high
+            t = high
+            high = 2 * high
         while away > 0 and high - t > 1:
             middle = (t + high) // 2
             t, high = (t, middle) if int(self._below(np.array([middle]), reach)[0]) >= away else (middle, high)
@@ -145,17 +142,19 @@ class Ladder(Mechanism):
         low = high = Fraction(1)
         rising = self.top - reach
         for t in range(1, rising + 1):
-            power, many = exp_minus(t / self.scale), 2 * self.step * (reach + t - 1)
-            low, high = low + many * power[0], high + many * power[1]
-        power, one = exp_minus((rising + 1) / self.scale), exp_minus(1 / self.scale)
+            power = exp_minus(t / self.scale)
+            many = 2 * self.step * (reach + t - 1)
+            low = low + many * power[0]
+            high = high + many * power[1]
+        power = exp_minus((rising + 1) / self.scale)
+        one = exp_minus(1 / self.scale)
         tail = quotient(power, (1 - one[1], 1 - one[0]))
         return low + 2 * self.step * self.top * tail[0], high + 2 * self.step * self.top * tail[1]
 
     def half_width(self, reach: int, alpha: float) -> int:
         """An h with P[|z - f| > h] at most alpha, for such a reach."""
-        import numpy as np
-
-        reach, q = min(max(reach, 0), self.top), math.exp(-1 / self.scale)
+        reach = min(max(reach, 0), self.top)
+        q = math.exp(-1 / self.scale)
         rising = np.arange(1, min(self.top - reach, math.ceil(float(self.scale) * 60)) + 1)
         weight = 2 * self.step * (reach + rising - 1) * q**rising
         first = len(rising)
@@ -182,13 +181,12 @@ class Ladder(Mechanism):
 
 def _below_each(bounds: Vector, rng: Rng) -> Vector:
     """For each bound an integer, exactly uniform on 0 .. bound - 1: remainders of words below its largest multiple."""
-    import numpy as np
-
     bounds = np.maximum(bounds, 1)  # where nothing can be drawn, nothing is kept
     found = np.empty(len(bounds), dtype=np.int64)
     open_ = np.arange(len(bounds))
     while len(open_):
-        words, limit = rng.below(1 << 62, len(open_)), ((1 << 62) // bounds[open_]) * bounds[open_]
+        words = rng.below(1 << 62, len(open_))
+        limit = ((1 << 62) // bounds[open_]) * bounds[open_]
         kept = words < limit
         found[open_[kept]] = words[kept] % bounds[open_[kept]]
         open_ = open_[~kept]

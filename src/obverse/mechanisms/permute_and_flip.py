@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from obverse.core.loss import PureLoss
 from obverse.core.rng import Rng
 from obverse.mechanisms.base import Example
@@ -43,15 +45,11 @@ class PermuteAndFlip:
         return PureLoss(self.epsilon)
 
     def sample(self, exact: Vector, rng: Rng) -> Vector:
-        import numpy as np
-
         heads = np.flatnonzero(flips(exact, np.arange(len(exact)), self.epsilon / (2 * self.sensitivity), rng))
         return heads[rng.below(len(heads), 1)]
 
     def draws(self, exact: Sequence[int], times: int, rng: Rng) -> Vector:
         """Many choices at once: one row of coins each, then uniform tries until each row has met one of its heads."""
-        import numpy as np
-
         scores = np.array(exact, dtype=np.int64)
         each = np.tile(np.arange(len(scores)), times)
         heads = flips(scores, each, self.epsilon / (2 * self.sensitivity), rng).reshape(times, len(scores))

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from obverse.core.errors import invariant
 from obverse.core.loss import PureLoss
 from obverse.core.rng import Rng
@@ -61,8 +63,6 @@ class RandomizedResponse:
         return (1 - self.truth) / (self.categories - 1)
 
     def sample(self, exact: Vector, rng: Rng) -> Vector:
-        import numpy as np
-
         inside = (exact >= 0) & (exact < self.categories)
         invariant(exact.dtype == np.int64 and bool(np.all(inside)), "an entry is one of the categories")
         other = rng.below(self.categories - 1, len(exact))
@@ -70,8 +70,6 @@ class RandomizedResponse:
         return np.where(bernoulli(self.truth, len(exact), rng), exact, other)
 
     def draws(self, exact: Sequence[int], times: int, rng: Rng) -> Vector:
-        import numpy as np
-
         return self.sample(np.full(times, exact[0], dtype=np.int64), rng)
 
     def probability(self, exact: Sequence[int], output: int) -> Enclosure:
@@ -83,7 +81,4 @@ class RandomizedResponse:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        return (
-            Example(cls.two_coins(), (0,), (1,), range(2)),
-            Example(cls(7, Fraction(1, 3)), (2,), (6,), range(7)),
-        )
+        return (Example(cls.two_coins(), (0,), (1,), range(2)), Example(cls(7, Fraction(1, 3)), (2,), (6,), range(7)))

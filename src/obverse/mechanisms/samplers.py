@@ -10,18 +10,17 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 from obverse.mechanisms.bernoulli import PREFIX_BITS, LazyUniform, bernoulli_exp, bernoulli_exp_ratio, prefixes
 from obverse.mechanisms.enclosures import exp_minus_scaled
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Vector = NDArray[np.int64]
 
-    Vector = NDArray[np.int64]
 
 SCALE_MAX = 2**46  # of a discrete Laplace, and of a discrete Gaussian's sigma
 TERM_MAX = 2**52  # of the numerator and the denominator of a Laplace scale
@@ -39,8 +38,6 @@ def geometric(n: int, rng: Rng) -> Vector:
              is one of the T_k, LazyUniform counts from the same bits.
     Assumes: nothing.
     """
-    import numpy as np
-
     table = np.array(_thresholds(), dtype=np.uint32)  # rising, from zero
     first = prefixes(n, rng)
     place = np.searchsorted(table, first, side="right")
@@ -66,7 +63,8 @@ def discrete_laplace(scale: Fraction, n: int, rng: Rng) -> Vector:
     Assumes: 0 < scale <= 2**46 with numerator and denominator at most 2**52.
     """
     check_scale(scale)
-    t, s = scale.numerator, scale.denominator
+    t = scale.numerator
+    s = scale.denominator
     rate = -math.expm1(-1) / (t * -math.expm1(-1 / t)) * (1 + math.exp(-s / t)) / 2
     return _fill(n, rate, lambda candidates: _laplace_batch(t, s, candidates, rng))
 
@@ -85,11 +83,10 @@ def discrete_gaussian(sigma_squared: Fraction, n: int, rng: Rng) -> Vector:
     """
     check_sigma_squared(sigma_squared)
     t = math.isqrt(sigma_squared.numerator // sigma_squared.denominator) + 1
-    centre, double_variance = sigma_squared / t, 2 * sigma_squared
+    centre = sigma_squared / t
+    double_variance = 2 * sigma_squared
 
     def batch(candidates: int) -> Vector:
-        import numpy as np
-
         y = _laplace_batch(t, 1, candidates, rng)
         gamma = (np.abs(y).astype(np.float64) - float(centre)) ** 2 / float(double_variance)
         return y[bernoulli_exp(gamma, lambda i: (abs(int(y[i])) - centre) ** 2 / double_variance, rng)]
@@ -106,8 +103,6 @@ def saturating_add(exact: Vector, noise: Vector) -> Vector:
              so both it and the uncut noise give L; likewise below.
     Assumes: every exact value lies within +-2**62.
     """
-    import numpy as np
-
     invariant(exact.dtype == np.int64 and exact.ndim == 1, "an exact vector has 64-bit integers")
     invariant(bool(np.all((exact >= -(2**62)) & (exact <= 2**62))), "an exact value lies within 62 bits")
     limit = 2**62 - 1
@@ -137,8 +132,6 @@ def _thresholds() -> tuple[int, ...]:
 
 def _laplace_batch(t: int, s: int, candidates: int, rng: Rng) -> Vector:
     """Those of the candidates that survive: independent discrete Laplace numbers of scale t/s."""
-    import numpy as np
-
     u = rng.below(t, candidates)
     u = u[bernoulli_exp_ratio(u, t, rng)]
     v = geometric(len(u), rng)
@@ -163,8 +156,6 @@ def _gaussian_rate(sigma_squared: Fraction, t: int) -> float:
 
 def _fill(n: int, rate: float, batch: Callable[[int], Vector]) -> Vector:
     """The first n numbers of as many batches as it takes."""
-    import numpy as np
-
     out = np.empty(n, dtype=np.int64)
     filled = 0
     while filled < n:

@@ -1,4 +1,6 @@
-"""The sparse vector technique: which counts are the first to pass a threshold, at a price that skipped ones do not raise."""
+"""The sparse vector technique: which counts are the first to pass a threshold, at a price that skipped ones do not
+raise.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.core.errors import invariant
 from obverse.core.loss import PureLoss
@@ -17,9 +22,6 @@ from obverse.mechanisms.enclosures import Enclosure
 from obverse.mechanisms.key_threshold import at_least
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from obverse.mechanisms.base import Vector
 
 EXACT_MAX = 2**61
@@ -32,8 +34,8 @@ BATCH = 2**20  # noises at a time when many calls are drawn
 class SparseVector:
     """Go through a vector in order and name the first `first` entries with entry + noise >= threshold + its noise.
 
-    Claim:   pure DP with epsilon, for the unit and the neighbours of the sensitivity, whatever the length of the vector.
-             Only the places of the named entries are told, no value. `monotone` says that neighbours move all
+    Claim:   pure DP with epsilon, for the unit and the neighbours of the sensitivity, whatever the length of the
+             vector. Only the places of the named entries are told, no value. `monotone` says that neighbours move all
              entries the same way, as adding or removing a unit does with counts; it halves the noise of the entries.
     Proof:   Lyu, Su, Li 2017, here on integers. Let R be the noise of the threshold, of scale sensitivity / epsilon_1,
              V_i those of the entries, of scale k c sensitivity / epsilon_2, where c = first and k = 2 (1 if monotone).
@@ -58,7 +60,9 @@ class SparseVector:
     monotone: bool = False
 
     def __post_init__(self) -> None:
-        invariant(self.sensitivity >= 1 and self.epsilon > 0, "noise needs a positive sensitivity and a positive epsilon")
+        invariant(
+            self.sensitivity >= 1 and self.epsilon > 0, "noise needs a positive sensitivity and a positive epsilon"
+        )
         invariant(self.first >= 1, "at least one entry may be named")
         invariant(abs(self.threshold) <= EXACT_MAX, "a threshold lies within 61 bits")
         _ = self.noises  # refuses noise that does not fit
@@ -81,22 +85,17 @@ class SparseVector:
 
     def sample(self, exact: Vector, rng: Rng) -> Vector:
         """The places of the named entries, rising; at most `first`."""
-        import numpy as np
-
         return np.flatnonzero(self._passed(exact, 1, rng)[0])[: self.first]
 
     def draws(self, exact: Sequence[int], times: int, rng: Rng) -> Vector:
         """The first place named by each of many calls; the length of the vector where none is."""
-        import numpy as np
-
-        vector, batch = np.array(exact, dtype=np.int64), max(1, BATCH // len(exact))
+        vector = np.array(exact, dtype=np.int64)
+        batch = max(1, BATCH // len(exact))
         calls = [self._passed(vector, min(batch, times - at), rng) for at in range(0, times, batch)]
         return np.concatenate([np.where(p.any(axis=1), p.argmax(axis=1), len(exact)) for p in calls])
 
     def _passed(self, exact: Vector, times: int, rng: Rng) -> NDArray[np.bool_]:
         """For each call and each entry whether it passes; noise beyond 2**61, below exp(-2**14) likely, is cut."""
-        import numpy as np
-
         invariant(exact.dtype == np.int64 and exact.ndim == 1, "an exact vector has 64-bit integers")
         invariant(bool(np.all((exact >= -EXACT_MAX) & (exact <= EXACT_MAX))), "an exact value lies within 61 bits")
         shared, each = self.noises
@@ -119,7 +118,8 @@ class SparseVector:
             for i, entry in enumerate(exact[: output + 1]):
                 passes = at_least(self.threshold + z - entry, each.scale)
                 chance = passes if i == output else (1 - passes[1], 1 - passes[0])
-                low, high = low * chance[0], high * chance[1]
+                low = low * chance[0]
+                high = high * chance[1]
             total = [total[0] + low, total[1] + high]
         return total[0], min(total[1], Fraction(1))
 
@@ -134,7 +134,8 @@ class SparseVector:
         Assumes: the vector has `length` entries.
         """
         invariant(length >= 1, "a vector has entries")
-        (shared, each), risk = self.noises, outside(level)
+        shared, each = self.noises
+        risk = outside(level)
         share = risk * shared.scale / (shared.scale + each.scale)
         h = least(lambda half: shared.tail(half)[1] <= share, math.ceil(shared.scale))
         return h + least(lambda half: length * at_least(half + 1, each.scale)[1] <= risk - share, math.ceil(each.scale))

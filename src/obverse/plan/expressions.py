@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from obverse.core.bounds import UNBOUNDED, Bounds, Categories, Interval, Unbounded
@@ -34,6 +34,50 @@ class Ref:
     name: str
     facts: ColumnFacts
 
+    @property
+    def slot(self) -> Slot:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRef:
+    """The value of a query's grouping key, in post-processing."""
+
+    index: int
+    facts: ColumnFacts
+
+    @property
+    def slot(self) -> tuple[str, int]:
+        return ("key", self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateRef:
+    """The released value of a query's aggregate, in post-processing."""
+
+    index: int
+    facts: ColumnFacts
+
+    @property
+    def slot(self) -> tuple[str, int]:
+        return ("agg", self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupingRef:
+    """Whether a row is a subtotal over a query's grouping key: 1 or 0, as GROUPING says it."""
+
+    index: int
+    facts: ColumnFacts
+
+    @property
+    def slot(self) -> tuple[str, int]:
+        return ("left_out", self.index)
+
+
+ReleasedRef = KeyRef | AggregateRef | GroupingRef
+Slot = str | tuple[str, int]  # of a column's values: by its name, or by what of the query it is
+
 
 @dataclass(frozen=True, slots=True)
 class Literal:
@@ -52,7 +96,7 @@ class Call:
     facts: ColumnFacts
 
 
-Expr = Ref | Literal | Call
+Expr = Ref | ReleasedRef | Literal | Call
 
 
 def literal(value: Value) -> Literal:
@@ -159,7 +203,8 @@ def domain(facts: ColumnFacts, most: int = DOMAIN_MAX) -> tuple[Value, ...] | No
         case Categories(values):
             return values if len(values) <= most else None
         case Interval(lo, hi) if facts.type in (Type.INTEGER, Type.DATE):
-            first, last = -((-lo.numerator) // lo.denominator), hi.numerator // hi.denominator
+            first = -((-lo.numerator) // lo.denominator)
+            last = hi.numerator // hi.denominator
             if last - first + 1 > most:
                 return None
             return tuple(from_number(Fraction(n), facts.type) for n in range(first, last + 1))
@@ -169,6 +214,7 @@ def domain(facts: ColumnFacts, most: int = DOMAIN_MAX) -> tuple[Value, ...] | No
 
 
 def refs(expr: Expr) -> Iterator[Ref]:
+    """The columns that the expression reads."""
     match expr:
         case Ref():
             yield expr
@@ -177,8 +223,21 @@ def refs(expr: Expr) -> Iterator[Ref]:
                 yield from refs(arg)
 
 
+def aggregates_in(expr: Expr) -> set[int]:
+    """The aggregates that the expression reads, in post-processing."""
+    match expr:
+        case AggregateRef(index):
+            return {index}
+        case Call(_, args):
+            return set().union(*map(aggregates_in, args))
+        case _:
+            return set()
+
+
 def key_named(expr: Expr) -> str:
-    """The key that the expression's values are values of: a bare column's, or what a COALESCE of such columns agrees on."""
+    """The key that the expression's values are values of: a bare column's, or what a COALESCE of such columns agrees
+    on.
+    """
     match expr:
         case Ref(_, facts):
             return facts.names
@@ -201,14 +260,10 @@ def substitute(expr: Expr, facts: Mapping[str, ColumnFacts]) -> Expr:
     match expr:
         case Ref(name):
             return Ref(name, facts[name]) if name in facts else expr
-        case Literal():
+        case Literal() | KeyRef() | AggregateRef() | GroupingRef():
             return expr
         case Call(function, args):
             return call(function, *(substitute(arg, facts) for arg in args))
-
-
-def not_null(facts: ColumnFacts) -> ColumnFacts:
-    return replace(facts, nullable=False)
 
 
 def canonical(expr: Expr) -> str:
@@ -216,6 +271,9 @@ def canonical(expr: Expr) -> str:
     match expr:
         case Ref(name):
             return '"' + name.replace('"', '""') + '"'
+        case KeyRef() | AggregateRef() | GroupingRef():
+            kind, index = expr.slot
+            return f'"{kind}{index}"'
         case Literal(value, facts):
             return f"{facts.type.value}:{value!r}"
         case Call(function, args):

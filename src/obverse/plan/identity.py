@@ -1,9 +1,10 @@
 """The identity of a plan: what is measured and what is presented, each as canonical JSON.
 
-Claim:   two plans with the same measurement draw the same release from the same data; with the same presentation besides, an
-         answer to one is an answer to the other.
-Proof:   the measurement holds all that the emitted SQL, the noise and its price follow from under one catalog: relation, keys,
-         aggregates, contribution bounds, caps, mechanisms' parameters. The presentation holds what is post-processed from them.
+Claim:   two plans with the same measurement draw the same release from the same data; with the same presentation
+         besides, an answer to one is an answer to the other.
+Proof:   the measurement holds all that the emitted SQL, the noise and its price follow from under one catalog:
+         relation, keys, aggregates, contribution bounds, caps, mechanisms' parameters. The presentation holds what is
+         post-processed from them.
 Assumes: `core.canonical` has its rules; the catalog and the data's version stand beside it (session.marks).
 """
 
@@ -18,43 +19,44 @@ from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.mechanisms.ladder import Ladder
 from obverse.mechanisms.sparse_vector import SparseVector
-from obverse.plan.allocate import CostedPlan
-from obverse.plan.expressions import Call, Expr, Literal, Ref
-from obverse.plan.nodes import Filter, Fold, Join, Key, Listed, Map, Mark, Reduce, Relation, Scan, Trim, Union
+from obverse.plan.expressions import AggregateRef, Call, Expr, GroupingRef, KeyRef, Literal, Ref
+from obverse.plan.pricing import Adaptive, MatrixStrategy, Plan, SparseVectorRun
 from obverse.plan.query import AggregateCall, Question
+from obverse.plan.relation import Filter, Fold, Join, Key, Listed, Map, Mark, Reduce, Relation, Scan, Trim, Union
 from obverse.plan.strategy.graph.pricing import GraphPlan
-from obverse.plan.strategy.strategy import Strategy
+from obverse.plan.strategy.matrix import Strategy
 
 
-def measurement(costed: CostedPlan) -> Json:
+def measurement(costed: Plan) -> Json:
     """What is measured, with its noise and price."""
-    setting = costed.annotated.limited.setting
+    setting = costed.setting
+    noise = costed.noise
     return ["query", fields(
-        **query_json(costed.annotated.limited.question),
+        **query_json(costed.question),
         epsilon=number_json(costed.epsilon),
         delta=number_json(costed.delta),
         accounting=costed.accounting,
         rows=setting.rows,
         groups=setting.groups,
         caps=[measure.cap for measure in costed.measures],
-        sparse_vector=None if costed.series is None else _sparse_vector(costed.series),
-        strategy=None if costed.strategy is None else _strategy(costed.strategy),
-        adaptive=None if costed.course is None else costed.course.identity,
+        sparse_vector=_sparse_vector(noise.mechanism) if isinstance(noise, SparseVectorRun) else None,
+        strategy=_strategy(noise.strategy) if isinstance(noise, MatrixStrategy) else None,
+        adaptive=noise.course.identity if isinstance(noise, Adaptive) else None,
     )]  # fmt: skip
 
 
-def presentation(costed: CostedPlan) -> Json:
+def presentation(costed: Plan) -> Json:
     """What is made of the noisy measurements: names, order, filters, the level of the intervals."""
-    return [presented(costed.annotated.limited.question), costed.level.hex()]
+    return [presented(costed.question), costed.level.hex()]
 
 
 def presented(question: Question) -> Json:
     """How a query wants its results shown."""
     return fields(
-        outputs=[[output.name, _released(output.expr)] for output in question.outputs],
+        outputs=[[output.name, expression_json(output.expr)] for output in question.outputs],
         distinct=question.distinct,
-        having=None if question.having is None else _released(question.having),
-        order=[[_released(term.expr), term.descending, term.nulls_first] for term in question.order],
+        having=None if question.having is None else expression_json(question.having),
+        order=[[expression_json(term.expr), term.descending, term.nulls_first] for term in question.order],
         limit=question.limit,
         offset=question.offset,
     )
@@ -64,7 +66,8 @@ def network_measurement(costed: GraphPlan) -> Json:
     """What is measured of a network, with its noise and price."""
     facts = costed.facts
     blocks = [
-        [name, list(one.labels), hashlib.sha256(one.code.tobytes()).hexdigest()] for name, one in sorted(facts.blocks.items())
+        [name, list(one.labels), hashlib.sha256(one.code.tobytes()).hexdigest()]
+        for name, one in sorted(facts.blocks.items())
     ]
     return ["network", fields(
         unit=facts.unit,
@@ -146,24 +149,18 @@ def expression_json(expr: Expr) -> Json:
         match left.pop():
             case Ref(name):
                 found.append(["column", name])
+            case KeyRef(index):
+                found.append(["key", index])
+            case AggregateRef(index):
+                found.append(["aggregate", index])
+            case GroupingRef(index):
+                found.append(["column", f"left_out{index}"])
             case Literal(value, facts):
                 found.append(["literal", facts.type.value, value_json(value)])
             case Call(function, args):
                 found.append(["call", function, len(args)])
                 left.extend(args)
     return found[::-1]
-
-
-def _released(expr: Expr) -> Json:
-    """An expression over keys and aggregates, which are known by their place."""
-    return [_place(term[1]) if term[0] == "column" else term for term in expression_json(expr)]
-
-
-def _place(name: str) -> Json:
-    for prefix, tag in (("key", "key"), ("agg", "aggregate")):
-        if name.startswith(prefix) and name[len(prefix) :].isdigit():
-            return [tag, int(name[len(prefix) :])]
-    return ["column", name]
 
 
 def _strategy(strategy: Strategy) -> Json:

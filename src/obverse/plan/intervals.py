@@ -1,20 +1,23 @@
-"""Half-widths of sums of independent noises: the only source of error bars, built from public figures and noisy values."""
+"""Half-widths of sums of independent noises: the only source of error bars, built from public figures and noisy
+values.
+"""
 
 from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+import numpy as np
+import numpy.typing as npt
 
-    Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float64]
 
 
 class Noise(NamedTuple):
-    """Noise of one measure in real units: the scale of its continuous twin (Laplace's b, Gauss's sigma), and its step."""
+    """Noise of one measure in real units: the scale of its continuous twin (Laplace's b, Gauss's sigma), and its
+    step.
+    """
 
     scale: float
     step: float
@@ -33,8 +36,6 @@ def laplace_half_width(scales: list[Floats], level: float) -> Floats:
     The characteristic function of the sum is a product of 1/(1 + b^2 s^2); its partial fractions make the sum a signed
     mixture of single Laplaces, so the tail is sum of A_i exp(-t / b_i) with A_i the product of b_i^2 / (b_i^2 - b_j^2).
     """
-    import numpy as np
-
     b = np.sort(np.stack(np.broadcast_arrays(*scales)).astype(float), axis=0)[::-1].copy()
     largest = b[0].copy()
     b /= np.where(largest > 0, largest, 1.0)  # so that no square overflows or vanishes
@@ -55,11 +56,9 @@ def laplace_half_width(scales: list[Floats], level: float) -> Floats:
 def _tail_end(b: Floats, weights: Floats, alpha: float) -> Floats:
     """Where the tail sum of weights exp(-t / b) falls to alpha, or a little further out; the largest b is 1.
 
-    The tail is convex and that of the largest noise alone lies below it, so Newton's steps from there rise towards the end
-    without passing it. Where they did not arrive the end is found by halving.
+    The tail is convex and that of the largest noise alone lies below it, so Newton's steps from there rise towards the
+    end without passing it. Where they did not arrive the end is found by halving.
     """
-    import numpy as np
-
     end = np.full(b.shape[1:], -math.log(alpha))
     for _ in range(NEWTON):
         terms = weights * np.exp(-end / b)
@@ -67,17 +66,17 @@ def _tail_end(b: Floats, weights: Floats, alpha: float) -> Floats:
     end = end * NEAR
     if not ((weights * np.exp(-end / b)).sum(axis=0) > alpha).any():
         return end
-    low, high = np.zeros_like(end), b.sum(axis=0) * -math.log(alpha / (2 * len(b)))
+    low = np.zeros_like(end)
+    high = b.sum(axis=0) * -math.log(alpha / (2 * len(b)))
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         outside = (weights * np.exp(-middle / b)).sum(axis=0) > alpha
-        low, high = np.where(outside, middle, low), np.where(outside, high, middle)
+        low = np.where(outside, middle, low)
+        high = np.where(outside, high, middle)
     return np.asarray(high)
 
 
 def gaussian_half_width(scales: list[Floats], level: float) -> Floats:
-    import numpy as np
-
     total = np.sqrt(sum(np.asarray(s, dtype=float) ** 2 for s in scales))
     return np.asarray(total * NormalDist().inv_cdf((1 + level) / 2), dtype=float)
 
@@ -102,30 +101,36 @@ def ratio(
 ) -> tuple[Floats, Floats]:
     """Fieller's interval for the ratio of two noisy sums, within [-limit, limit].
 
-    The true ratio r makes top - r * bottom pure noise of scales (b_top, |r| b_bottom), so {r : |top - r bottom| <= q(r)}
-    covers it with the stated level. q grows with |r|, so it is tabulated once on a grid and read from the right: between two
-    points of the grid it is constant, and an end there is solved for. Where the bottom is surely positive, bottom times r
-    outgrows q(r), so that each side has one end; the piece that it lies in is found by halving.
+    The true ratio r makes top - r * bottom pure noise of scales (b_top, |r| b_bottom), so {r : |top - r bottom| <=
+    q(r)} covers it with the stated level. q grows with |r|, so it is tabulated once on a grid and read from the right:
+    between two points of the grid it is constant, and an end there is solved for. Where the bottom is surely positive,
+    bottom times r outgrows q(r), so that each side has one end; the piece that it lies in is found by halving.
     """
-    import numpy as np
-
     grid = np.linspace(0.0, limit, RATIOS + 1)
     widths = half_width([(np.ones_like(grid), noise[0]), (grid, noise[1])], level, gaussian=gaussian)
 
     safe = bottom > float(half_width([(np.asarray(1.0), noise[1])], level, gaussian=gaussian))
-    above, below = top[safe], bottom[safe]
-    tops, bottoms = np.concatenate((-above, above)), np.concatenate((below, below))  # a lower end is the upper one, mirrored
+    above = top[safe]
+    below = bottom[safe]
+    # a lower end is the upper one, mirrored
+    tops = np.concatenate((-above, above))
+    bottoms = np.concatenate((below, below))
     middle = np.clip(tops / bottoms, -limit, limit)
     points = np.linspace(-limit, limit, 2 * RATIOS + 1)
-    right = widths[np.minimum(np.maximum(np.arange(RATIOS, -RATIOS - 1, -1), np.arange(-RATIOS, RATIOS + 1) + 1), RATIOS)]
+    right = widths[
+        np.minimum(np.maximum(np.arange(RATIOS, -RATIOS - 1, -1), np.arange(-RATIOS, RATIOS + 1) + 1), RATIOS)
+    ]
     inner = np.searchsorted(points, middle, side="right") - 1  # right[i] is the width between points i and i + 1
     outer = np.full_like(inner, len(points) - 1)
     whole = points[-1] * bottoms - tops <= right[-1]
     while (outer - inner > 1).any():
         probe = (inner + outer) // 2
         beyond = points[probe] * bottoms - tops > right[probe]
-        inner, outer = np.where(beyond, inner, probe), np.where(beyond, probe, outer)
+        inner = np.where(beyond, inner, probe)
+        outer = np.where(beyond, probe, outer)
     ends = np.where(whole, limit, np.clip((tops + right[inner]) / bottoms, points[inner], points[outer]))
-    lower, upper = np.full(top.shape, -float(limit)), np.full(top.shape, float(limit))
-    lower[safe], upper[safe] = -ends[: len(above)], ends[len(above) :]
+    lower = np.full(top.shape, -float(limit))
+    upper = np.full(top.shape, float(limit))
+    lower[safe] = -ends[: len(above)]
+    upper[safe] = ends[len(above) :]
     return lower, upper

@@ -19,7 +19,9 @@ GRID_BITS = 30  # resolution of values without a declared grid, relative to thei
 WIDE_BITS = 62  # in place of TERM_BITS where a unit's own sum is only put into a bucket
 EXPONENT_MAX = 960  # a step lies between 2**-960 and 2**960, so that it and its parts are doubles
 WEIGHT_BITS = 30  # precision of a unit's weight
-MAGNITUDE_MIN, MAGNITUDE_MAX = Fraction(1, 2**300), Fraction(2**300)  # so that sums of squares stay finite doubles
+# so that sums of squares stay finite doubles
+MAGNITUDE_MIN = Fraction(1, 2**300)
+MAGNITUDE_MAX = Fraction(2**300)
 SPARE_BITS = 36  # a weighted term with its fractional bits stays below 2**36
 
 COUNT_BITS = 20  # fractional bits of a weighted count, at most
@@ -32,7 +34,9 @@ SUMS: tuple[TermKind, ...] = ("count", "sum", "squares", "product")  # added up 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """How a bounded number becomes an integer: clamp to [lo, hi], divide by step, round half to even, subtract centre."""
+    """How a bounded number becomes an integer: clamp to [lo, hi], divide by step, round half to even, subtract
+    centre.
+    """
 
     lo: float | int
     hi: float | int
@@ -46,7 +50,9 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Leaves:
-    """A public grid of places: the number n of a value (days of a date, steps of a number) becomes (n - first) >> shift."""
+    """A public grid of places: the number n of a value (days of a date, steps of a number) becomes (n - first) >>
+    shift.
+    """
 
     first: int
     shift: int
@@ -61,8 +67,9 @@ class Term:
     """An integer per row, NULL where the argument is NULL, surely within [lo, hi].
 
     count: 1 per row whose argument is not NULL. sum: the argument on its grid, less the centre. squares: the square of
-    that, divided by 2**shift and rounded. product: that of two arguments. tree, choice: the argument's leaf, at which the
-    row counts as one. distinct: the argument itself, of which each value counts once. units: whether the unit is there.
+    that, divided by 2**shift and rounded. product: that of two arguments. tree, choice: the argument's leaf, at which
+    the row counts as one. distinct: the argument itself, of which each value counts once. units: whether the unit is
+    there.
     """
 
     kind: TermKind
@@ -155,9 +162,12 @@ def grid_of(expr: Expr, rows: int, *, centred: bool, most: Fraction | None = Non
         hi: float | int = bounds.hi.numerator // bounds.hi.denominator
         hi = max(lo, hi)
     else:
-        lo, hi = float(bounds.lo), float(bounds.hi)
-    factor, divisor = float(step.denominator), float(step.numerator)
-    first, last = _on_grid(lo, factor, divisor, whole), _on_grid(hi, factor, divisor, whole)
+        lo = float(bounds.lo)
+        hi = float(bounds.hi)
+    factor = float(step.denominator)
+    divisor = float(step.numerator)
+    first = _on_grid(lo, factor, divisor, whole)
+    last = _on_grid(hi, factor, divisor, whole)
     centre = (first + last) // 2 if centred else 0
     return Grid(lo, hi, factor, divisor, step, first, last, centre)
 
@@ -209,7 +219,8 @@ def square_term(expr: Expr, rows: int) -> Term:
 
 def product_term(x: Expr, y: Expr, rows: int) -> Term:
     """The product of two centred arguments, on a coarser grid; NULL where either is."""
-    a, b = grid_of(x, rows, centred=True), grid_of(y, rows, centred=True)
+    a = grid_of(x, rows, centred=True)
+    b = grid_of(y, rows, centred=True)
     largest = _reach(a) * _reach(b)
     shift = max(0, log2_ceil(largest * rows) - TERM_BITS + 1)
     half = (1 << shift) >> 1
@@ -230,7 +241,8 @@ def tree_term(expr: Expr) -> Term:
         step = Fraction(2) ** log2_ceil(step)
     if expr.facts.type.numeric:  # dates and timestamps are integers already, and the shift alone makes leaves of them
         step *= Fraction(2) ** max(0, log2_ceil(max(bounds.magnitude / step, Fraction(1))) - TERM_BITS + 1)
-    first, last = math.floor(bounds.lo / step), math.ceil(bounds.hi / step)
+    first = math.floor(bounds.lo / step)
+    last = math.ceil(bounds.hi / step)
     shift = max(0, (last - first).bit_length() - LEAF_BITS)
     count = ((last - first) >> shift) + 1
     return Term("tree", expr, 0, 1, Fraction(1), leaves=Leaves(first, shift, count, step, *tree_over(count)))

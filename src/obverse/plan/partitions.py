@@ -1,14 +1,15 @@
 """Growing data: which partitions a question touches, and rows of a unit in its first partition only.
 
 Claim:   a unit whose partition is outside `touched` changes no exact number of the question.
-Proof:   every reading of the partitioned table lies below `touched`'s filters: the range is the hull of what the facts of
-         each reading say of the partition column after the filters that stand right on it, and facts hold of every row kept
-         (rules/filter). All rows of a unit that are read at all lie in one partition: its first (the scan joins each row with
-         the least partition of its unit), or that of the unit itself, where units are a person's part of a partition.
-Assumes: rows are only added, and only to partitions after the last published one; they go from partitions that were retired
-         alone: then the first partition of a unit that was published stays its first, until it is retired (ledger/account).
-         Nothing retired and nothing past the last published partition is read (the scan sees to it). Each `data publish`
-         compares (ledger/partitions).
+Proof:   every reading of the partitioned table lies below `touched`'s filters: the range is the hull of what the facts
+         of each reading say of the partition column after the filters that stand right on it, and facts hold of every
+         row kept (rules/filter). All rows of a unit that are read at all lie in one partition: its first (the scan
+         joins each row with the least partition of its unit), or that of the unit itself, where units are a person's
+         part of a partition.
+Assumes: rows are only added, and only to partitions after the last published one; they go from partitions that were
+         retired alone: then the first partition of a unit that was published stays its first, until it is retired
+         (ledger/state). Nothing retired and nothing past the last published partition is read (the scan sees to it).
+         Each `data publish` compares (ledger/partitions).
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from obverse.core.errors import Refused, invariant
 from obverse.core.ledger import Partitions
 from obverse.core.types import Type, Value, date_of
 from obverse.plan.expressions import as_number
-from obverse.plan.nodes import Filter, Join, Mark, Reduce, Relation, Scan, every, sides
 from obverse.plan.query import UNITS, Question
+from obverse.plan.relation import Filter, Join, Mark, Reduce, Relation, Scan, every, sides
 from obverse.plan.stability.derive import facts_of
 
 
@@ -67,7 +68,8 @@ def _read(node: Relation, partition: Partition, catalog: Catalog, whole: Partiti
             ends = [int(number) for number in map(as_number, values) if number is not None]
         case _:
             return whole
-    first, last = max(min(ends), whole.first), min(max(ends), whole.last)
+    first = max(min(ends), whole.first)
+    last = min(max(ends), whole.last)
     return Partitions(first, last) if first <= last else Partitions(whole.last, whole.last)
 
 
@@ -105,7 +107,9 @@ def partitioned(catalog: Catalog) -> Table | None:
 
 
 def first_counted(catalog: Catalog) -> Table | None:
-    """The table whose units count in their first partition; None where rows that go or come late change no unit's partition."""
+    """The table whose units count in their first partition; None where rows that go or come late change no unit's
+    partition.
+    """
     table = partitioned(catalog)
     if table is None or table.partition is None or table.partition.counts != "first":
         return None
@@ -127,11 +131,13 @@ def published(table: Table) -> Partitions:
         )
     if table.partition.through > bounds.hi:
         kind = table.columns[table.partition.column].type
-        last, end = value_of(table.partition.through, kind), value_of(int(bounds.hi), kind)
+        last = value_of(table.partition.through, kind)
+        end = value_of(int(bounds.hi), kind)
         raise Refused(
             "published_beyond_bounds",
             f"{table.partition.column} is published through {last}, and its bounds end at {end}.",
-            why="rows past the bounds would be read as of the last partition within them, which has a budget of its own.",
+            why="rows past the bounds would be read as of the last partition within them, which has a budget of its "
+            "own.",
             fix=f"Write bounds that end at {last} or later.",
         )
     first = int(bounds.lo) if table.partition.retired is None else table.partition.retired + 1

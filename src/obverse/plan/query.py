@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from obverse.core.errors import Span
 from obverse.core.types import Type, Value
 from obverse.plan.expressions import Expr, canonical
-from obverse.plan.nodes import Key, Relation
+from obverse.plan.relation import Key, Relation
 
 if TYPE_CHECKING:
-    from obverse.plan.searched import Search
+    from obverse.plan.private_bounds import Search
 
 
 COUNT_MAX = 1 << 40  # no count that is told is taken to be larger
@@ -23,7 +23,9 @@ UNITS = "count_units"  # COUNT(DISTINCT the unit's key)
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
-    """One aggregate of the question: its registry name, argument, literal parameter, and where it stands in the text."""
+    """One aggregate of the question: its registry name, argument, literal parameter, and where it stands in the
+    text.
+    """
 
     function: str
     argument: Expr | None
@@ -78,7 +80,8 @@ class Question:
     least_units: int = 1  # a discovered key of fewer units is never told
     epsilon: Fraction | None = None  # the price, where the question says it
     delta: Fraction | None = None
-    searches: tuple[tuple[Search, Question], ...] = ()  # for bounds that are found first; until then the widest stand here
+    # for bounds that are found first; until then the widest stand here
+    searches: tuple[tuple[Search, Question], ...] = ()
 
     @property
     def listing(self) -> bool:

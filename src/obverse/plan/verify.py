@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import assert_never
 
 from obverse.accounting.pure import total as pure_total
 from obverse.accounting.zcdp import epsilon_of
@@ -14,39 +15,49 @@ from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.mechanisms.exponential import Exponential
 from obverse.mechanisms.sparse_vector import SparseVector
-from obverse.plan.allocate import SCALE_MAX, CostedPlan, Noise
-from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.measures import SPARE_BITS, TERM_BITS, WEIGHT_BITS, Measure
-from obverse.plan.nodes import Shape
-from obverse.plan.strategy.adaptive import Course, nothing, walk
+from obverse.plan.pricing import (
+    SCALE_MAX,
+    Adaptive,
+    Independent,
+    MatrixStrategy,
+    Noise,
+    Plan,
+    SparseVectorRun,
+    Thresholded,
+)
+from obverse.plan.relation import Shape
+from obverse.plan.sensitivity import MeasuredPlan
+from obverse.plan.strategy.adaptive import nothing, walk
 from obverse.plan.strategy.pricing import entry_losses, ground_of, priced_at
 
 
-def verify(costed: CostedPlan) -> None:
+def verify(costed: Plan) -> None:
     """Raise unless the plan's noise, derived anew from its measures, costs at most its price."""
-    annotated = costed.annotated
-    if costed.series is None and costed.strategy is None and costed.course is None:
-        invariant(len(costed.mechanisms) == len(costed.measures), "a mechanism for each measure")
     invariant(bool(costed.measures) or costed.threshold is not None, "something is released")
     for measure in costed.measures:
         invariant(measure.term.lo <= measure.term.hi, "a term's range")
         invariant(max(measure.term.magnitude, measure.cap) <= 1 << TERM_BITS, "a term's bits")
         invariant(measure.cap << measure.bits <= 1 << SPARE_BITS, "a measure's bits")
         invariant(measure.bits <= WEIGHT_BITS, "a weight's bits")
-        if annotated.limited.setting.shape in (Shape.ROW, Shape.ONE):
+        if costed.setting.shape in (Shape.ROW, Shape.ONE):
             invariant(measure.bits == 0, "nothing is rounded where units are rows")
-    if costed.strategy is not None:
-        _covers_strategy(costed)
-    elif costed.course is not None:
-        _covers_course(costed, costed.course)
-    elif costed.series is None:
-        _covers(costed)
-    else:
-        _covers_series(costed, costed.series)
+    match costed.noise:
+        case Independent() | Thresholded():
+            _covers(costed)
+        case SparseVectorRun(mechanism):
+            _covers_series(costed, mechanism)
+        case MatrixStrategy():
+            _covers_strategy(costed)
+        case Adaptive(course):
+            # a dry run on zeros; at run time a privacy filter holds every path to the price
+            walk(course, ground_of(costed), priced_at(costed), nothing)
+        case _:
+            assert_never(costed.noise)
     verify_price(costed.loss, costed)
 
 
-def verify_price(loss: Loss, costed: CostedPlan) -> None:
+def verify_price(loss: Loss, costed: Plan) -> None:
     """The loss, of the plan or of all that is asked together, is within the price that is told."""
     if costed.accounting == "pure" or isinstance(loss, PureLoss):
         amount, delta = pure_total(loss)
@@ -56,40 +67,43 @@ def verify_price(loss: Loss, costed: CostedPlan) -> None:
     invariant(amount <= costed.epsilon and delta <= costed.delta, "the price is that of the loss")
 
 
-def _covers_series(costed: CostedPlan, series: SparseVector) -> None:
+def _covers_series(costed: Plan, series: SparseVector) -> None:
     """One count, whose moves the mechanism knows, at its own price."""
     (measure,) = costed.measures
-    setting = costed.annotated.limited.setting
-    invariant(not costed.mechanisms and costed.threshold is None, "a series releases names alone")
-    invariant(measure.term.kind == "count" and measure.proven.linf <= series.sensitivity, "a series knows how far counts move")
+    setting = costed.setting
+    invariant(
+        measure.term.kind == "count" and measure.proven.linf <= series.sensitivity, "a series knows how far counts move"
+    )
     invariant(not series.monotone or setting.neighbours is Neighbours.ADD_REMOVE, "counts move one way")
     invariant(costed.loss == PureLoss(series.epsilon), "noise covers the price")
 
 
-def _covers_strategy(costed: CostedPlan) -> None:
+def _covers_strategy(costed: Plan) -> None:
     """All blocks together, each by its own norms."""
-    invariant(costed.series is None and costed.threshold is None, "a strategy releases entries alone")
     paid = costed.loss.epsilon if isinstance(costed.loss, PureLoss) else getattr(costed.loss, "rho", Fraction(0))
-    invariant(isinstance(costed.loss, PureLoss if costed.accounting == "pure" else ZcdpLoss), "a loss that is known here")
+    invariant(
+        isinstance(costed.loss, PureLoss if costed.accounting == "pure" else ZcdpLoss), "a loss that is known here"
+    )
     invariant(entry_losses(costed) <= paid, "noise covers the price")
 
 
-def _covers_course(costed: CostedPlan, course: Course) -> None:
-    """Walked once on noughts, so that what is wrong is told before the debit; the door holds every other path to the price."""
-    invariant(costed.series is None and costed.threshold is None and not costed.mechanisms, "a course releases entries alone")
-    walk(course, ground_of(costed), priced_at(costed), nothing)
-
-
-def _covers(costed: CostedPlan) -> None:
-    """The sums together cost what each does by itself, or their joint norm at the least noise; every other part by itself."""
-    annotated, pure = costed.annotated, costed.accounting == "pure"
-    dearest, total, sums = Fraction(0), Fraction(0), Fraction(0)
-    norm = annotated.joint.l1 if pure else annotated.joint.l2_squared
+def _covers(costed: Plan) -> None:
+    """The sums together cost what each does by itself, or their joint norm at the least noise; every other part by
+    itself.
+    """
+    invariant(len(costed.mechanisms) == len(costed.measures), "a mechanism for each measure")
+    pure = costed.accounting == "pure"
+    dearest = Fraction(0)
+    total = Fraction(0)
+    sums = Fraction(0)
+    norm = costed.joint.l1 if pure else costed.joint.l2_squared
     for measure, mechanism in zip(costed.measures, costed.mechanisms):
         if isinstance(mechanism, DiscreteLaplace):
             invariant(mechanism.scale <= 2 * SCALE_MAX, "noise that can be drawn exactly")
-        invariant(isinstance(mechanism, Exponential) == (measure.term.kind == "choice"), "a choice is made, not added to")
-        charge = _charge(mechanism, measure, annotated)
+        invariant(
+            isinstance(mechanism, Exponential) == (measure.term.kind == "choice"), "a choice is made, not added to"
+        )
+        charge = _charge(mechanism, measure, costed)
         if isinstance(mechanism, Exponential) and not pure:
             charge = charge**2 / 8
         if measure.noised:
@@ -100,21 +114,22 @@ def _covers(costed: CostedPlan) -> None:
         else:
             total += charge
     total += min(sums, dearest * norm)
-    invariant((costed.threshold is not None) == annotated.limited.setting.discovered, "discovered keys have a threshold")
+    threshold = costed.threshold
+    invariant((threshold is not None) == costed.setting.discovered, "discovered keys have a threshold")
     delta = Fraction(0)
-    if costed.threshold is not None:
-        times = 1 if annotated.limited.setting.neighbours is Neighbours.ADD_REMOVE else 2
-        invariant(costed.threshold.reach == times * costed.threshold.groups, "the threshold knows how far keys move")
-        invariant(costed.threshold.groups == annotated.limited.root.child.child.groups, "the threshold knows the groups")
-        total += costed.threshold.epsilon if pure else costed.threshold.epsilon**2 / 2
-        delta = costed.threshold.delta
-    kinds = (ApproxLoss, Composed) if costed.threshold is not None else (PureLoss, ZcdpLoss)
+    if threshold is not None:
+        times = 1 if costed.setting.neighbours is Neighbours.ADD_REMOVE else 2
+        invariant(threshold.reach == times * threshold.groups, "the threshold knows how far keys move")
+        invariant(threshold.groups == costed.root.child.child.groups, "the threshold knows the groups")
+        total += threshold.epsilon if pure else threshold.epsilon**2 / 2
+        delta = threshold.delta
+    kinds = (ApproxLoss, Composed) if threshold is not None else (PureLoss, ZcdpLoss)
     invariant(isinstance(costed.loss, kinds), "a loss that is known here")
     charged = pure_total(costed.loss) if pure else zcdp_total(costed.loss)
     invariant(total <= charged[0] and delta <= charged[1], "noise covers the price")
 
 
-def _charge(mechanism: Noise, measure: Measure, annotated: AnnotatedPlan) -> Fraction:
+def _charge(mechanism: Noise, measure: Measure, annotated: MeasuredPlan) -> Fraction:
     """What one measure's noise costs by itself, derived anew from how far a unit moves it."""
     match mechanism:
         case DiscreteLaplace():
@@ -122,8 +137,8 @@ def _charge(mechanism: Noise, measure: Measure, annotated: AnnotatedPlan) -> Fra
         case DiscreteGaussian():
             return measure.proven.l2**2 / (2 * mechanism.sigma_squared)
         case Exponential():
-            moved = measure.proven.linf * annotated.limited.setting.sets
-            one_way = annotated.limited.setting.neighbours is Neighbours.ADD_REMOVE
+            moved = measure.proven.linf * annotated.setting.sets
+            one_way = annotated.setting.neighbours is Neighbours.ADD_REMOVE
             return moved * mechanism.epsilon / mechanism.sensitivity / (2 if one_way else 1)
         case _:
             invariant(False, "a mechanism whose loss is known here")

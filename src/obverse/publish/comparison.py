@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from obverse.publish.base import Expected
-from obverse.publish.folder.card import Card, Grid, Section
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from obverse.publish.folder.statement import Card, Grid, Section
+from obverse.publish.method import Expected
 
-    Array = np.ndarray[Any, Any]
-    Floats = NDArray[np.float64]
+Array = np.ndarray[Any, Any]
+Floats = NDArray[np.float64]
+
 
 BANDS = ((0, 0), (1, 9), (10, 99), (100, 999), (1000, None))  # sizes of true counts
 LABEL = "INTERNAL"
@@ -101,9 +101,8 @@ class Coverage:
 
 def compared(told: Expected, table: Mapping[str, Array], exact: Floats) -> Compared:
     """A published table, by its columns, and the exact numbers of the same cells."""
-    import numpy as np
-
-    apart, truth = table["estimate"] - exact, np.rint(exact)
+    apart = table["estimate"] - exact
+    truth = np.rint(exact)
     inside = (table["low"] <= exact + 1e-6) & (exact - 1e-6 <= table["high"])  # ends are rounded
     bands = []
     for low, high in BANDS:
@@ -114,7 +113,15 @@ def compared(told: Expected, table: Mapping[str, Array], exact: Floats) -> Compa
             errors = float(np.abs(apart[here]).mean()), float(np.abs(over).mean()), float(over.mean())
             bands.append(Band(name, int(here.sum()), *errors))
     found = float(np.sqrt(np.mean(apart**2)))
-    return Compared(told.title, told.cells, told.stddev, found, float(inside.mean()), float(np.abs(apart).max()), tuple(bands))
+    return Compared(
+        title=told.title,
+        cells=told.cells,
+        told=told.stddev,
+        found=found,
+        covered=float(inside.mean()),
+        largest=float(np.abs(apart).max()),
+        bands=tuple(bands),
+    )
 
 
 def card(
@@ -122,32 +129,43 @@ def card(
 ) -> Card:
     """The page that says what it is first."""
     rows = tuple(
-        (t.title, f"{t.cells:,}", f"{t.told:,.3g}", f"{t.found:,.3g}", f"{t.covered:.1%}", f"{t.largest:,.3g}") for t in tables
+        (t.title, f"{t.cells:,}", f"{t.told:,.3g}", f"{t.found:,.3g}", f"{t.covered:.1%}", f"{t.largest:,.3g}")
+        for t in tables
     )
     heads = ("table", "cells", "told", "found", "within 95 % interval", "largest")
     first = Section(
         "Errors as they came out",
         (
-            "Standard deviations of a cell's estimate, as they were told before any row was read, and the root of the mean "
+            "Standard deviations of a cell's estimate, as they were told before any row was read, and the root of the "
+            "mean "
             "squared error that was found. What limits on a unit's rows left out is part of the error.",
         ),
         Grid(heads, rows),
     )
     sections = [first]
     if coverage is not None:
-        why = "Left out are rows outside the condition, of suppressed people, without a unit, and with values read as left out."
+        why = (
+            "Left out are rows outside the condition, of suppressed people, without a unit, and with values read as "
+            "left out."
+        )
         sections.append(Section("Rows of the source", (coverage.words, why), coverage.grid))
     if lines:
         said = ("Numbers that follow from the measurements, as they were published and as exact ones give them.",)
         shown = tuple((one.name, f"{one.published:,.4g}", f"{one.exact:,.4g}") for one in lines)
         sections.append(Section("Statistics", said, Grid(("statistic", "published", "exact"), shown)))
     for table in tables:
-        few = tuple((b.name, f"{b.cells:,}", f"{b.estimate:,.3g}", f"{b.count:,.3g}", f"{b.bias:+,.3g}") for b in table.bands)
-        words = ("Mean absolute errors of estimates and of whole numbers, and what whole numbers have too much, by true size.",)
+        few = tuple(
+            (b.name, f"{b.cells:,}", f"{b.estimate:,.3g}", f"{b.count:,.3g}", f"{b.bias:+,.3g}") for b in table.bands
+        )
+        words = (
+            "Mean absolute errors of estimates and of whole numbers, and what whole numbers have too much, by "
+            "true size.",
+        )
         columns = ("true count", "cells", "estimate", "count", "count: bias")
         sections.append(Section(table.title, words, Grid(columns, few)))
     claim = (
-        f"{LABEL}: not for release. These figures are made of exact numbers, read through the curator's own door, as the "
+        f"{LABEL}: not for release. These figures are made of exact numbers, read through the curator's own door, as "
+        "the "
         f"ledger tells. They carry no privacy guarantee. Compared: the release with receipt {receipt}."
     )
     return Card(f"{LABEL}: {title}, beside the truth", claim, tuple(sections))

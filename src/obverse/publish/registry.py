@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from obverse.publish.base import Method
 from obverse.publish.hierarchy.method import Hierarchy
+from obverse.publish.method import Method
 from obverse.publish.quantiles.method import Quantiles
 from obverse.publish.synthetic.method import Synthetic
 from obverse.publish.tables.method import Tables

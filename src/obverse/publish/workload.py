@@ -1,4 +1,7 @@
-"""What is to be published: attributes with public cells, and the tables over them."""
+"""What is to be published: attributes with public cells, and the tables over them.
+
+What cells stand for, as columns; and workloads as JSON.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,11 @@ import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from obverse.answers.answer import plain, typed
 from obverse.core.errors import Refused, invariant
 from obverse.core.types import Type, Value
 
@@ -44,7 +51,9 @@ class Workload:
         if not self.tables or len(set(self.tables)) < len(self.tables):
             raise Refused("bad_workload", "a release holds one table or more, each once.", fix="Name each table once.")
         for table in self.tables:
-            invariant(list(table) == sorted(set(table)) and all(0 <= i < len(self.attributes) for i in table), "a table")
+            invariant(
+                list(table) == sorted(set(table)) and all(0 <= i < len(self.attributes) for i in table), "a table"
+            )
             if len(table) > WAYS_MAX or self.cells(table) > CELLS_MAX:
                 raise Refused(
                     "release_too_wide",
@@ -72,7 +81,9 @@ class Workload:
         found = sorted({part for table in self.tables for part in subsets(table)}, key=lambda part: (len(part), part))
         kept = tuple(part for part in found if all(self.attributes[i].cells > 1 for i in part))
         if len(kept) > EFFECTS_MAX:
-            raise Refused("bad_workload", f"the tables hold {len(kept):,} effects; at most {EFFECTS_MAX:,} are computed.")
+            raise Refused(
+                "bad_workload", f"the tables hold {len(kept):,} effects; at most {EFFECTS_MAX:,} are computed."
+            )
         return kept
 
     def largest(self) -> tuple[Table, ...]:
@@ -82,3 +93,64 @@ class Workload:
 
 def subsets(table: Table) -> Iterable[Table]:
     return itertools.chain.from_iterable(itertools.combinations(table, n) for n in range(len(table) + 1))
+
+
+Array = np.ndarray[Any, Any]
+
+
+FIGURES = ("count", "estimate", "low", "high", "value", "stddev")
+STORED = {Type.INTEGER: "int64", Type.DOUBLE: "float64", Type.BOOLEAN: "bool", Type.DATE: "datetime64[D]",
+          Type.TIMESTAMP: "datetime64[us]"}  # fmt: skip
+
+
+def cell_labels(workload: Workload, table: Table) -> tuple[dict[str, Array], dict[str, Type]]:
+    """The value of each attribute in every cell, the last attribute running fastest."""
+    found: dict[str, Array] = {}
+    types: dict[str, Type] = {}
+    places = np.unravel_index(np.arange(workload.cells(table)), workload.shape(table)) if table else ()
+    for place, i in zip(places, table):
+        attribute = workload.attributes[i]
+        name = column_name(attribute.name)
+        found[name] = values_at(attribute, place)
+        types[name] = attribute.type
+    return found, types
+
+
+def column_name(name: str) -> str:
+    """A column's name that is no figure's."""
+    return name + (" (key)" if name in FIGURES else "")
+
+
+def values_at(attribute: Attribute, place: Array) -> Array:
+    """The attribute's values at these places; masked where they are missing."""
+    missing = np.array([value is None for value in attribute.values])
+    stored = np.empty(attribute.cells, dtype=object)
+    stored[:] = [_filler(attribute) if value is None else value for value in attribute.values]
+    kept = stored.astype(np.dtype(STORED.get(attribute.type, "O")))
+    return np.ma.array(kept[place], mask=missing[place])
+
+
+def _filler(attribute: Attribute) -> Any:
+    """Whatever stands where a value is missing."""
+    return next((value for value in attribute.values if value is not None), "" if attribute.type is Type.TEXT else 0)
+
+
+def label(value: object) -> str:
+    """A value for people."""
+    return "missing" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def workload_json(workload: Workload) -> dict[str, Any]:
+    attributes = [
+        {"name": one.name, "type": one.type.value, "values": [plain(value) for value in one.values]}
+        for one in workload.attributes
+    ]
+    return {"attributes": attributes, "tables": [list(table) for table in workload.tables]}
+
+
+def workload_of(fields: dict[str, Any]) -> Workload:
+    attributes = []
+    for one in fields["attributes"]:
+        kind = Type(one["type"])
+        attributes.append(Attribute(one["name"], tuple(typed(value, kind) for value in one["values"]), kind))
+    return Workload(tuple(attributes), tuple(tuple(table) for table in fields["tables"]))

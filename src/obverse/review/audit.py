@@ -17,7 +17,7 @@ from obverse.attack.auditing.sums import SECRETS_MAX, Sum
 from obverse.catalog.load import loads
 from obverse.core.errors import Refused
 from obverse.review.tables import Reading
-from obverse.session.opening import engine_of
+from obverse.session.project import engine_of
 from obverse.sql.subsets import subset
 
 BYTES_MAX = 100_000_000
@@ -44,7 +44,8 @@ class Questions:
 
 
 def read_sets(path: Path) -> Questions:
-    """From JSON, {"secrets": names or a number, "questions": [{"set": [...], "sum": 3}, ...]}; or CSV with columns set and sum.
+    """From JSON, {"secrets": names or a number, "questions": [{"set": [...], "sum": 3}, ...]}; or CSV with columns set
+    and sum.
 
     In a set stand numbers from zero, or names; in CSV with blanks between them.
     """
@@ -54,7 +55,8 @@ def read_sets(path: Path) -> Questions:
         table = csv.DictReader(io.StringIO(text))
         if "set" not in (table.fieldnames or ()):
             raise bad_file("it does not begin with the names of its columns, set and sum")
-        listed, secrets = list(table), None
+        listed = list(table)
+        secrets = None
         if any(row["set"] is None or None in row for row in listed):  # else it would seem that nothing was asked
             raise bad_file("a line has no field under the heading set, or more fields than headings")
         rows = [(row["set"].split(), row.get("sum")) for row in listed]
@@ -76,7 +78,8 @@ def read_sets(path: Path) -> Questions:
 
 
 def read_questions(path: Path, table: Path, secret: str, name: str | None, door: Reading = OWN_FILES) -> Questions:
-    """From SQL over a table file, as `[{"sql": ..., "sum": 3}, ...]` in JSON, or as plain SQL with ; after each and no answers.
+    """From SQL over a table file, as `[{"sql": ..., "sum": 3}, ...]` in JSON, or as plain SQL with ; after each and no
+    answers.
 
     Only public columns are read: a condition on the secret is refused, and the secret column may be missing.
     """
@@ -96,7 +99,9 @@ def read_questions(path: Path, table: Path, secret: str, name: str | None, door:
 
 
 def questions_of(asked: Sequence[tuple[str, Any]], table: Path, secret: str, name: str | None = None) -> Questions:
-    """The rows that each question adds up, by DuckDB over the public columns; `sum` of a grouped one is a list, by key."""
+    """The rows that each question adds up, by DuckDB over the public columns; `sum` of a grouped one is a list, by
+    key.
+    """
     catalog = loads(TABLE_TOML.format(source=json.dumps(str(table.absolute()))), table.parent)
     sums: list[Sum] = []
     said: list[str] = []
@@ -154,7 +159,9 @@ def _few(secrets: int) -> int:
 
 
 def _all_have(listed: Any, field: str, kind: type) -> bool:
-    return isinstance(listed, list) and all(isinstance(row, dict) and isinstance(row.get(field), kind) for row in listed)
+    return isinstance(listed, list) and all(
+        isinstance(row, dict) and isinstance(row.get(field), kind) for row in listed
+    )
 
 
 def _called(places: list[str]) -> str:

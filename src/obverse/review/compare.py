@@ -1,10 +1,10 @@
-"""One table, released in all the ways: a raw sample, without names, k-anonymous, as exact counts, and through `ask`; the same
-attacks on each, and what each is still good for.
+"""One table, released in all the ways: a raw sample, without names, k-anonymous, as exact counts, and through `ask`;
+the same attacks on each, and what each is still good for.
 
-Half of the rows, drawn at random, are released; the other half are people of the same kind who are in no release. They are the
-control of every attack. Counts are released as a table too: each combination of quasi-identifiers and secret as often as it was
-counted, so that every attack meets every release alike. Through `ask` all of epsilon is spent twice, on two copies: by an
-attacker on that one question, and by an analyst on the counts by which releases are judged.
+Half of the rows, drawn at random, are released; the other half are people of the same kind who are in no release. They
+are the control of every attack. Counts are released as a table too: each combination of quasi-identifiers and secret as
+often as it was counted, so that every attack meets every release alike. Through `ask` all of epsilon is spent twice, on
+two copies: by an attacker on that one question, and by an analyst on the counts by which releases are judged.
 """
 
 from __future__ import annotations
@@ -14,27 +14,25 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.anonymize.files import Files, anonymize
-from obverse.anonymize.wish import Wish
+from obverse.anonymize.request import Wish
 from obverse.attack.attacks import Attribute, Linkage
-from obverse.attack.draws import in_random_order
+from obverse.attack.examples import in_random_order
 from obverse.attack.finding import Finding
 from obverse.attack.tables.cells import standing
 from obverse.attack.tables.classes import coded, column
-from obverse.catalog.shape import suggestion
+from obverse.attack.targets import Table
+from obverse.catalog.keys import suggestion
 from obverse.core.errors import Refused
-from obverse.engines.exact_tables import read_table, write_table
+from obverse.engines.files import read_table, write_table
 from obverse.ledger.memory import MemoryLedger
-from obverse.session.opening import claimed, load_project
+from obverse.session.project import claimed, load_project
 from obverse.session.session import Session
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from obverse.attack.targets import Table
 
 EPSILONS = (0.1, 1.0, 10.0)
 EPSILON_RANGE = (1e-6, 100.0)  # of all of it; an analyst's share for one column is smaller, and still a price
@@ -100,27 +98,41 @@ class Comparison:
             gain = row.findings[0].rate.value - row.findings[0].usual
             names.setdefault((row.error, gain, any(one.leaks for one in row.findings)), []).append(row.release)
         points = [
-            {"release": "; ".join(some) + ("" if error else " (no error)"), "error": max(error, LEAST_SHOWN), "gain": gain,
-             "attacks": LEAKS[leaks]}
+            {
+                "release": "; ".join(some) + ("" if error else " (no error)"),
+                "error": max(error, LEAST_SHOWN),
+                "gain": gain,
+                "attacks": LEAKS[leaks],
+            }
             for (error, gain, leaks), some in names.items()
-        ]  # fmt: skip
+        ]
         place_labels(points)
         title = altair.TitleParams(
             text="What is given away, and what it is still good for", anchor="start", subtitleColor="#555",
             subtitle=f"{self.file}: {self.people:,} people released; the ideal is at the lower left",
         )  # fmt: skip
         shown = altair.Chart(altair.Data(values=points)).encode(
-            x=altair.X("error:Q", title="error of a count, as a share of people", scale=altair.Scale(type="log"),
-                       axis=altair.Axis(tickCount=5, format="~%")),
-            y=altair.Y("gain:Q", title=f"{self.secret}: guessed of insiders, less of outsiders", axis=altair.Axis(format="%")),
-        )  # fmt: skip
+            x=altair.X(
+                "error:Q",
+                title="error of a count, as a share of people",
+                scale=altair.Scale(type="log"),
+                axis=altair.Axis(tickCount=5, format="~%"),
+            ),
+            y=altair.Y(
+                "gain:Q", title=f"{self.secret}: guessed of insiders, less of outsiders", axis=altair.Axis(format="%")
+            ),
+        )
         labels = [
-            shown.mark_text(align=align, dx=dx, dy=dy).encode(text="release:N").transform_filter(f"datum.place == '{place}'")
+            shown.mark_text(align=align, dx=dx, dy=dy)
+            .encode(text="release:N")
+            .transform_filter(f"datum.place == '{place}'")
             for place, (align, dx, dy) in PLACES.items()
         ]
         colours = altair.Scale(domain=list(LEAKS), range=["#1f4e8c", "#b2182b"])
         legend = altair.Legend(orient="top-right", title=None)
-        dots = shown.mark_circle(size=90, opacity=1).encode(color=altair.Color("attacks:N", scale=colours, legend=legend))
+        dots = shown.mark_circle(size=90, opacity=1).encode(
+            color=altair.Color("attacks:N", scale=colours, legend=legend)
+        )
         return altair.layer(dots, *labels).properties(title=title, width=560, height=360)
 
 
@@ -162,7 +174,9 @@ def compare(
     if len(order) < LEAST:
         raise Refused("too_few_rows", f"fewer than {LEAST} rows prove nothing either way.", fix="Give a larger table.")
     half = len(order) // 2
-    members, outsiders = ({name: values[part] for name, values in everybody.items()} for part in (order[:half], order[half:]))
+    members, outsiders = (
+        {name: values[part] for name, values in everybody.items()} for part in (order[:half], order[half:])
+    )
     rows = []
     ways = 4 + len(asked.epsilons)
     with tempfile.TemporaryDirectory() as folder:
@@ -197,9 +211,9 @@ def _releases(members: Table, asked: Asked, folder: Path) -> Iterator[tuple[str,
 
 
 def _counted(members: Table, names: Sequence[str], folder: Path, epsilon: float) -> Table:
-    """The counts of all combinations as one private question gives them, each combination as often as it was counted."""
-    import numpy as np
-
+    """The counts of all combinations as one private question gives them, each combination as often as it was
+    counted.
+    """
     place = Path(tempfile.mkdtemp(dir=folder))
     short = {f"q{i}": name for i, name in enumerate(names)}
     write_table({key: members[name] for key, name in short.items()}, place / "people.parquet")
@@ -230,14 +244,17 @@ def _session(folder: Path) -> Session:
 
 
 def _error(members: Table, made: Table, scale: float, asked: Asked) -> float:
-    """By how much counts of each value of each quasi-identifier and the secret are off; as a share of people, on average."""
-    import numpy as np
-
-    people, off = len(members[asked.secret]), []
+    """By how much counts of each value of each quasi-identifier and the secret are off; as a share of people, on
+    average.
+    """
+    people = len(members[asked.secret])
+    off = []
     secrets = coded(np.concatenate([column(members, asked.secret), column(made, asked.secret)]))
-    own, theirs = secrets.codes[:people], secrets.codes[people:]
+    own = secrets.codes[:people]
+    theirs = secrets.codes[people:]
     for name in asked.quasi:
-        values, cells = coded(column(members, name)), coded(column(made, name))
+        values = coded(column(members, name))
+        cells = coded(column(made, name))
         right = _table(values.codes, own, len(values.texts), len(secrets.texts))
         shares = np.zeros((len(cells.texts), len(values.texts)))
         for place, fits in enumerate(standing(cells.texts, values.texts)):
@@ -248,8 +265,6 @@ def _error(members: Table, made: Table, scale: float, asked: Asked) -> float:
 
 
 def _table(rows: NDArray[np.int64], columns: NDArray[np.int64], height: int, width: int) -> NDArray[np.float64]:
-    import numpy as np
-
     return np.bincount(rows * width + columns, minlength=height * width).reshape(height, width).astype(np.float64)
 
 

@@ -1,4 +1,7 @@
-"""Tables that a reviewer names: their own files, or a project's tables by the curator's door. A project's file is neither."""
+"""Tables that a reviewer names: their own files, or a project's tables by the curator's door.
+
+A project's file is neither.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +10,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.anonymize.files import Unit
+from obverse.attack.targets import Table
 from obverse.catalog.load import FILE_NAME, load
 from obverse.core.errors import Refused
 from obverse.core.types import Type
-from obverse.engines.exact_tables import ExactTable, read_table, write_table
+from obverse.engines.files import ExactTable, read_table, write_table
 from obverse.ledger.home import Home, default_home
-from obverse.ledger.register import private_here
+from obverse.ledger.opening import private_here
 from obverse.ledger.sources import FileSource
 from obverse.session.custody import collapsed
-from obverse.session.opening import load_project
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from obverse.attack.targets import Table
+from obverse.session.project import load_project
 
 WHOSE = " unit"  # the column of a file written for a project's table that says whose a row is
 STORED = {Type.INTEGER: "BIGINT", Type.DOUBLE: "DOUBLE", Type.BOOLEAN: "BOOLEAN", Type.DATE: "DATE",
@@ -32,7 +34,10 @@ STORED = {Type.INTEGER: "BIGINT", Type.DOUBLE: "DOUBLE", Type.BOOLEAN: "BOOLEAN"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What tables are read for, and of which project, for which reason. Without a project every name is that of a file."""
+    """What tables are read for, and of which project, for which reason.
+
+    Without a project every name is that of a file.
+    """
 
     what: str
     project: Path | None = None
@@ -73,7 +78,9 @@ class Reading:
             return read_table(path), unit.column
 
     def one_row_each(self, name: Path, columns: Sequence[str]) -> Table:
-        """Columns of a table in which each row is a person; a project's that has several rows of somebody is refused."""
+        """Columns of a table in which each row is a person; a project's that has several rows of somebody is
+        refused.
+        """
         table, whose = self.people(name, columns, None)
         if whose is not None and len(set(table[whose].tolist())) < len(table[whose]):
             raise Refused(
@@ -101,7 +108,9 @@ class Reading:
 
 
 def own_file(path: Path) -> Path:
-    """The path, unless what lies there is private data of a project: of the one around it, or of any that was opened here."""
+    """The path, unless what lies there is private data of a project: of the one around it, or of any that was opened
+    here.
+    """
     if path.is_file() and (_declared_around(path) or _known_here(path)):
         raise Refused(
             "private_file",
@@ -114,14 +123,18 @@ def own_file(path: Path) -> Path:
 
 
 def not_private(path: Path) -> None:
-    """Refuse to write over private data of a project, or among it: the rows would be gone for ever, or joined by others."""
+    """Refuse to write over private data of a project, or among it: the rows would be gone for ever, or joined by
+    others.
+    """
     if _declared_around(path) or (path.is_file() and _known_here(path)):
         what = "the released table would be written over private data of a project, or among it."
         raise Refused("cannot_write", what, place=str(path), fix="Name another folder: --out FOLDER.")
 
 
 def _declared_around(path: Path) -> bool:
-    """Whether the next obverse.toml above the file declares it, or a folder that it lies in, as private, opened or not."""
+    """Whether the next obverse.toml above the file declares it, or a folder that it lies in, as private, opened or
+    not.
+    """
     real = path.resolve()
     project = next((folder for folder in real.parents if (folder / FILE_NAME).is_file()), None)
     tables = () if project is None else load(project).tables.values()
@@ -141,7 +154,9 @@ def _known_here(path: Path) -> bool:
 
 
 def unit_of(reading: Reading, name: Path, person: str | None) -> Unit | None:
-    """Whose rows are counted together in a project's table; nothing for a file, of which `person` tells, and a public table."""
+    """Whose rows are counted together in a project's table; nothing for a file, of which `person` tells, and a
+    public table.
+    """
     if reading.project is None or not reading.names(name):
         return None
     if person:
@@ -158,8 +173,6 @@ def unit_of(reading: Reading, name: Path, person: str | None) -> Unit | None:
 
 def _write(project: Path, table: str, columns: Sequence[str], reading: Reading, path: Path, *, unit: bool) -> None:
     """Rows of a project's table into a file of the curator's; the ledger says so before a row is read."""
-    import numpy as np
-
     named = list(dict.fromkeys(columns))
     rows = collapsed(project, table, named, what=reading.what, reason=reading.reason, unit=WHOSE if unit else "")
     told: dict[str, NDArray[Any]] = {}

@@ -79,7 +79,9 @@ class Unavailable(Refused):
 
 @contextmanager
 def only_for_the_operator() -> Iterator[None]:
-    """Errors of files, servers and the ledger, without what is wrong and where: that goes to the log, and is the cause."""
+    """Errors of files, servers and the ledger, without what is wrong and where: that goes to the log, and is the
+    cause.
+    """
     try:
         yield
     except CatalogError as error:

@@ -1,7 +1,7 @@
 """Before serving: what is there, what locks the system allows, and whether predicted times hold on this machine.
 
-For the curator's terminal alone: measured times depend on the rows. A suggested `rows_about` follows from such a time, rounded
-up to 1, 2 or 5 times a power of ten; once it is declared it is public.
+For the curator's terminal alone: measured times depend on the rows. A suggested `rows_about` follows from such a time,
+rounded up to 1, 2 or 5 times a power of ten; once it is declared it is public.
 """
 
 from __future__ import annotations
@@ -15,22 +15,21 @@ from time import monotonic
 
 from obverse.catalog.model import Oidc
 from obverse.collect.cautions import cautions
-from obverse.collect.surveys import spec_in
+from obverse.collect.project import spec_in
 from obverse.core.errors import ObverseError
-from obverse.server.host import Host
-from obverse.server.http.oidc import keys
-from obverse.server.predict import ROW_S, limit_s, predicted_s, start_s
+from obverse.server.http.auth import keys
+from obverse.server.project import Host
 from obverse.server.sandbox import landlock
-from obverse.server.ticks import first_tick, ticks
+from obverse.server.timing import ROW_S, first_tick, limit_s, predicted_s, start_s, ticks
 from obverse.session.planning import Planned, Wish
 
 PROBE_S = 60.0
 LEAST_ROWS = 1000
 RUNS = 3
 CHEAP = Wish(epsilon=1)
-_NETWORK = "from obverse.server.sandbox import locks; print(locks.no_network())"
+_NETWORK = "from obverse.server.sandbox import seccomp as locks; print(locks.no_network())"
 _CALLS = """
-from obverse.server.sandbox import locks
+from obverse.server.sandbox import seccomp as locks
 locks.filter_calls(network=False)
 import socket
 try:
@@ -40,7 +39,7 @@ except OSError:
 """
 _FILES = """
 from obverse.server.sandbox import landlock
-from obverse.server.sandbox import locks
+from obverse.server.sandbox import seccomp as locks
 locks.paths(landlock.libraries(), network=False)
 import os
 try:
@@ -66,15 +65,21 @@ def full_text(error: ObverseError) -> str:
 
 def locks() -> Iterator[Line]:
     """What a caged process can give up here. The filter of calls is needed; the namespace is a second fence."""
-    calls, network = _probed(_CALLS), _probed(_NETWORK)
-    yield Line("Calls", "caged processes can make no socket and start no program" if calls else "there is no seccomp", calls)
+    calls = _probed(_CALLS)
+    network = _probed(_NETWORK)
+    yield Line(
+        "Calls", "caged processes can make no socket and start no program" if calls else "there is no seccomp", calls
+    )
     told = "caged processes have no network interface" if network else "there are no namespaces here; the filter holds"
     yield Line("Network", told, True if network else None)
     yield _paths()
 
 
 def _paths() -> Line:
-    """Whether a sandboxed process is kept from every path but its own. Needed: the ledger's files belong to the same user."""
+    """Whether a sandboxed process is kept from every path but its own.
+
+    Needed: the ledger's files belong to the same user.
+    """
     try:
         landlock.required()
     except ObverseError as error:
@@ -86,7 +91,8 @@ def _paths() -> Line:
 
 def project(host: Host) -> Iterator[Line]:
     """Engine, ledger, accounts and times of one project."""
-    catalog, clerk = host.catalog, host.clerk()
+    catalog = host.catalog
+    clerk = host.clerk()
     yield Line("Engine", f"{catalog.engine.get('kind', 'duckdb')}: {len(catalog.tables)} tables can be read")
     yield from _surveys(host)
     head = clerk.ledger.head()
@@ -127,7 +133,10 @@ def _issuer(oidc: Oidc) -> Line:
 
 
 def _time(host: Host, table: str) -> Line:
-    """The predicted time of a count against a run of it in a cage. What it gives is thrown away, so nothing is charged."""
+    """The predicted time of a count against a run of it in a cage.
+
+    What it gives is thrown away, so nothing is charged.
+    """
     session = host.clerk().session("", "", host.cage.refuse_to_release)
     try:
         planned = session.prepare(f'SELECT COUNT(*) FROM "{table}"', CHEAP).planned
@@ -141,7 +150,9 @@ def _time(host: Host, table: str) -> Line:
     declared = host.catalog.tables[table].rows_about
     if measured <= tick and declared:
         return Line("Time", told)
-    return Line("Time", f"{told}; rows_about = {_rows(measured - start_s(host.catalog))} would fit", measured <= tick or None)
+    return Line(
+        "Time", f"{told}; rows_about = {_rows(measured - start_s(host.catalog))} would fit", measured <= tick or None
+    )
 
 
 def _once(host: Host, planned: Planned, limit: float) -> float:

@@ -1,4 +1,7 @@
-"""Rate limits: so many requests a minute for each name, refused ones counted. Kept in memory, by each server for itself."""
+"""Rate limits: so many requests a minute for each name, refused ones counted.
+
+Kept in memory, by each server for itself.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,15 @@ class Buckets:
     """One bucket a name, which fills steadily; a request takes one drop."""
 
     def __init__(self, per_minute: int, *, clock: Callable[[], float] = monotonic) -> None:
-        self._rate, self._most, self._clock = per_minute / 60.0, max(1.0, per_minute / 4.0), clock
+        self._rate = per_minute / 60.0
+        self._most = max(1.0, per_minute / 4.0)
+        self._clock = clock
         self._held: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, name: str) -> None:
         """Count a request, or refuse it."""
-        now, drops = self._clock(), self._drops(name)
+        now = self._clock()
+        drops = self._drops(name)
         allowed = drops >= 1.0
         self._held.pop(name, None)
         self._held[name] = (drops - 1.0 if allowed else drops, now)

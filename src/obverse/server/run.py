@@ -20,16 +20,14 @@ from typing import Any, Protocol
 import uvicorn
 
 from obverse.core.errors import Refused
-from obverse.server.desk import Desk
-from obverse.server.host import Host
-from obverse.server.http import static as pages
-from obverse.server.http.addresses import check_proxies, loopback
 from obverse.server.http.app import create_app
-from obverse.server.http.connections import Listener, Punctual
+from obverse.server.http.connections import Listener, Punctual, check_proxies, loopback
+from obverse.server.http.routes import pages
 from obverse.server.http.service import service_for
-from obverse.server.logs import Log, Redacted
-from obverse.server.notes import Notes
-from obverse.server.sandbox import landlock, locks
+from obverse.server.observability import Log, Notes, Redacted
+from obverse.server.project import Host
+from obverse.server.queries import Desk
+from obverse.server.sandbox import landlock, seccomp
 
 HEAD_MAX = 16_384
 KEEP_ALIVE_S = 15
@@ -99,7 +97,9 @@ class Quiet(uvicorn.Server):
 def checked(settings: Settings) -> Settings:
     """Refuse to send tokens in the clear."""
     if (settings.certificate is None) != (settings.key is None):
-        raise Refused("tls_incomplete", "TLS needs a certificate and its key.", fix="Give both --tls-cert and --tls-key.")
+        raise Refused(
+            "tls_incomplete", "TLS needs a certificate and its key.", fix="Give both --tls-cert and --tls-key."
+        )
     if not settings.tls and not settings.proxies and not loopback(settings.host):
         raise Refused(
             "tls_needed",
@@ -120,7 +120,9 @@ def tls_context(settings: Settings) -> ssl.SSLContext | None:
     try:
         context.load_cert_chain(settings.certificate, settings.key)
     except (OSError, ssl.SSLError):
-        raise Refused("tls_unreadable", "the certificate and its key cannot be read.", fix="They are PEM files.") from None
+        raise Refused(
+            "tls_unreadable", "the certificate and its key cannot be read.", fix="They are PEM files."
+        ) from None
     return context
 
 
@@ -133,7 +135,9 @@ def opened(projects: Sequence[Path], taken: Sequence[str] = ()) -> Iterator[list
             hosts.append(Host(path))
             name = hosts[-1].name
             if name in (*taken, *(host.name for host in hosts[:-1])):
-                raise Refused("project_twice", f"two projects are called {name!r}.", fix="Give one another [project] name.")
+                raise Refused(
+                    "project_twice", f"two projects are called {name!r}.", fix="Give one another [project] name."
+                )
             if "/" in name:
                 raise Refused("bad_name", f"{name!r} cannot be part of an address.", fix="Leave out the slash.")
         yield hosts
@@ -146,7 +150,7 @@ def run(projects: Sequence[Path], settings: Settings, started: Callable[[Started
     """Serve until SIGTERM or SIGINT."""
     checked(settings)
     landlock.required()
-    locks.private_memory()
+    seccomp.private_memory()
     _all_files()
     logging.basicConfig(handlers=[Redacted(Log())], level=logging.WARNING, force=True)
     with opened(projects) as hosts:
@@ -162,7 +166,8 @@ def _all_files() -> None:
 
 
 async def _until_stopped(hosts: Sequence[Host], settings: Settings, started: Callable[[Started], None]) -> None:
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     async with serving(hosts, settings) as told:
@@ -199,12 +204,25 @@ async def serving(hosts: Sequence[Host], settings: Settings) -> AsyncIterator[St
 
 def _configured(app: Any, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
-        app, host=settings.host, port=settings.port, http=Punctual, ws="none", lifespan="off", loop="asyncio",
-        access_log=False, log_config=None, server_header=False, timeout_keep_alive=KEEP_ALIVE_S,
-        timeout_graceful_shutdown=int(PATIENCE_S), limit_concurrency=CONNECTIONS_MAX, h11_max_incomplete_event_size=HEAD_MAX,
-        proxy_headers=bool(settings.proxies), forwarded_allow_ips=settings.proxies or None,
-        ssl_certfile=settings.certificate, ssl_keyfile=settings.key,
-    )  # fmt: skip
+        app,
+        host=settings.host,
+        port=settings.port,
+        http=Punctual,
+        ws="none",
+        lifespan="off",
+        loop="asyncio",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=int(PATIENCE_S),
+        limit_concurrency=CONNECTIONS_MAX,
+        h11_max_incomplete_event_size=HEAD_MAX,
+        proxy_headers=bool(settings.proxies),
+        forwarded_allow_ips=settings.proxies or None,
+        ssl_certfile=settings.certificate,
+        ssl_keyfile=settings.key,
+    )
 
 
 def _listener(settings: Settings) -> socket.socket:
@@ -225,7 +243,9 @@ def _listener(settings: Settings) -> socket.socket:
 
 
 def cannot_listen(port: int) -> Refused:
-    return Refused("cannot_listen", f"port {port} is taken, or the address is not one of this machine.", fix="Choose another.")
+    return Refused(
+        "cannot_listen", f"port {port} is taken, or the address is not one of this machine.", fix="Choose another."
+    )
 
 
 async def _wired(desk: Desk, settings: Settings, notes: Notes) -> Listening | None:

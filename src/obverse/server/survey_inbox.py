@@ -1,7 +1,9 @@
-"""Reports of surveys on their way in: those that come together are written together, shuffled, before any is acknowledged.
+"""Reports of surveys on their way in: those that come together are written together, shuffled, before any is
+acknowledged.
 
-Each sender learns which of their own reports counted, and nothing of those that others sent. Nothing of who sent them, or when,
-is kept: no address, no time, no order. A crash loses reports that were not acknowledged, and their tokens can be used again.
+Each sender learns which of their own reports counted, and nothing of those that others sent. Nothing of who sent them,
+or when, is kept: no address, no time, no order. A crash loses reports that were not acknowledged, and their tokens can
+be used again.
 """
 
 from __future__ import annotations
@@ -11,11 +13,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from obverse.collect.accept import Submitted
-from obverse.collect.surveys import collection_in
-from obverse.server.desk import Desk
+from obverse.collect.collector import Submitted
+from obverse.collect.project import collection_in
 from obverse.server.errors import Stopping, TooMany
-from obverse.server.host import Host
+from obverse.server.project import Host
+from obverse.server.queries import Desk
 
 WAIT_S = 1.0  # at most one file a second, however many send
 WAITING_MAX = 5_000
@@ -34,7 +36,8 @@ class Inboxes:
     """One for each survey; used in one event loop."""
 
     def __init__(self, desk: Desk, wait_s: float = WAIT_S) -> None:
-        self._desk, self._wait_s = desk, wait_s
+        self._desk = desk
+        self._wait_s = wait_s
         self._boxes: dict[tuple[str, str], Inbox] = {}
         self._writing: dict[tuple[str, str], asyncio.Lock] = {}
         self._unwritten: Counter[tuple[str, str]] = Counter()  # those on their way to the disk too

@@ -1,4 +1,6 @@
-"""Sources found fit to be planned over: what they are described as, and by what their rows are functions of their units."""
+"""Sources found fit to be planned over: what they are described as, and by what their rows are functions of their
+units.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +17,26 @@ from obverse.core.relation import FOREIGN, MATERIALIZED, STORED, TEMPORARY, VIEW
 from obverse.sql.rowwise import NotRowwise, own_row, rowwise
 
 COLLATED = re.compile(r"\bCOLLATE\b", re.IGNORECASE)
-WORDS = {FOREIGN: "it is a foreign table", TEMPORARY: "it is a temporary relation, which each connection may have its own of"}
+WORDS = {
+    FOREIGN: "it is a foreign table",
+    TEMPORARY: "it is a temporary relation, which each connection may have its own of",
+}
 
 
-def established(catalog: Catalog, engine: Engine, schemas: Mapping[str, Schema], place: Place) -> dict[str, SourceAssumptions]:
-    """What is believed of each source, with the engine held to its description; refused where rows of private tables may
+def established(
+    catalog: Catalog, engine: Engine, schemas: Mapping[str, Schema], place: Place
+) -> dict[str, SourceAssumptions]:
+    """What is believed of each source, with the engine held to its description; refused where rows of private tables
+    may
     be computed from other people's. Reads metadata alone."""
     relations = {table.name: engine.relation(table.name) for table in catalog.held}
     for name, schema in schemas.items():
         if tuple(schema) != tuple(column.name for column in relations[name].columns):  # it changed while it was opened
             raise source_changed(name)
-    found = {table.name: assumptions_of(table, relations[table.name], catalog, engine.dialect, place) for table in catalog.held}
+    found = {
+        table.name: assumptions_of(table, relations[table.name], catalog, engine.dialect, place)
+        for table in catalog.held
+    }
     engine.hold(relations)
     return found
 
@@ -38,7 +49,9 @@ def assumptions_of(table: Table, relation: Relation, catalog: Catalog, dialect: 
         base, columns = proved(relation, dialect)
         lost = [key for key in unit_keys(table, catalog) if _same(key, columns) is None]
         if lost and base is not relation:
-            raise NotRowwise(f"its column {lost[0]}, which leads to the unit, is not a column of {base.name} as it lies there")
+            raise NotRowwise(
+                f"its column {lost[0]}, which leads to the unit, is not a column of {base.name} as it lies there"
+            )
         if table.partition is not None and not _parts_kept(relation, table.partition.column, columns, dialect):
             raise partitioned_view(table, relation, place(("tables", table.name, "source")))
     except NotRowwise as reason:
@@ -66,12 +79,15 @@ def proved(relation: Relation, dialect: str) -> tuple[Relation, dict[str, str]]:
     """The stored relation whose rows these are, one for one or left out, and which columns are its own; or NotRowwise.
 
     Claim:   each row of the relation is a function of one row of the base, and no row of the base gives two.
-    Proof:   by induction: a stored relation is its own base; a view over one that has the property has it (`rowwise`); a
-             generated column is a function of its row (`own_row`); partitions and children are tables of the same kind.
+    Proof:   by induction: a stored relation is its own base; a view over one that has the property has it (`rowwise`);
+             a generated column is a function of its row (`own_row`); partitions and children are tables of the same
+             kind.
     Assumes: the engine describes its relations as they are when they are read: see `Engine.hold`.
     """
     if relation.policies:
-        raise NotRowwise(f"{_called(relation)}has row security, whose policies may depend on other rows and on the role")
+        raise NotRowwise(
+            f"{_called(relation)}has row security, whose policies may depend on other rows and on the role"
+        )
     if relation.kind in (VIEW, MATERIALIZED):
         outer = rowwise(relation, dialect)
         base, inner = proved(relation.reads[0], dialect)
@@ -104,7 +120,9 @@ def _parts_kept(relation: Relation, column: str, columns: Mapping[str, str], dia
 
 
 def check_whole(catalog: Catalog, sources: Mapping[str, SourceAssumptions], place: Place) -> None:
-    """Refuse growing data in a table that is itself a part of another, once the places of tables on a server are known."""
+    """Refuse growing data in a table that is itself a part of another, once the places of tables on a server are
+    known.
+    """
     for table in catalog.held:
         relation = sources[table.name].relation
         if table.partition is None or relation is None:
@@ -120,7 +138,9 @@ def _called(relation: Relation) -> str:
 
 def _same(key: str, columns: Mapping[str, str]) -> str | None:
     """The base's own name of a column, however the declaration spells it."""
-    alike = [own for name, own in columns.items() if name == key] or [o for n, o in columns.items() if n.lower() == key.lower()]
+    alike = [own for name, own in columns.items() if name == key] or [
+        o for n, o in columns.items() if n.lower() == key.lower()
+    ]
     return alike[0] if alike else None
 
 
@@ -151,7 +171,8 @@ def partitioned_view(table: Table, relation: Relation, where: str) -> CatalogErr
         "partitioned_view",
         f"{relation.name} may lack rows of the table that it reads or belongs to, or have them in other partitions.",
         why="budgets of partitions hold side by side because each unit counts in one, whichever source it is read by.",
-        fix=f"Name the stored table as `source` of {table.name}, or a view without WHERE with the partition column as it is.",
+        fix=f"Name the stored table as `source` of {table.name}, or a view without WHERE with the partition column as "
+        "it is.",
         place=where,
     )
 
@@ -164,7 +185,8 @@ def not_rowwise(table: Table, relation: Relation, reason: str, where: str, *, ed
     return CatalogError(
         "not_rowwise",
         f"rows of table {table.name} may be computed from other people's rows: {reason}.",
-        why=f"its source is a {kind}; a row that follows other rows moves with them, further than noise for one unit covers.",
+        why=f"its source is a {kind}; a row that follows other rows moves with them, further than noise for one unit "
+        "covers.",
         fix=fix,
         place=where,
     )

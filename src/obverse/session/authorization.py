@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import datetime as dt
 
+from obverse.catalog.check import read_with, within_policy
 from obverse.catalog.model import Catalog
-from obverse.catalog.policy import read_with, within_policy
 from obverse.core.errors import Refused
-from obverse.plan.nodes import scans
 from obverse.plan.query import PublicQuestion, Question
+from obverse.plan.relation import scans
 
 
 def asker(catalog: Catalog, analyst: str, purpose: str) -> tuple[str, str]:
     """Check the names; an analyst with one purpose need not say it."""
     if analyst and analyst not in catalog.analysts:
-        raise Refused("analyst_unknown", f"there is no analyst {analyst!r} here.", fix="`obverse analyst add` declares one.")
+        raise Refused(
+            "analyst_unknown", f"there is no analyst {analyst!r} here.", fix="`obverse analyst add` declares one."
+        )
     allowed = catalog.analysts[analyst].purposes if analyst else ()
     if not purpose and len(allowed) == 1:
         purpose = allowed[0]
     if allowed and purpose not in allowed:
-        raise Refused("purpose_not_allowed", f"{analyst} asks for one of: {', '.join(allowed)}.", fix=f"--purpose {allowed[0]}")
+        raise Refused(
+            "purpose_not_allowed", f"{analyst} asks for one of: {', '.join(allowed)}.", fix=f"--purpose {allowed[0]}"
+        )
     if purpose and purpose not in catalog.purposes:
         raise Refused("purpose_not_allowed", f"there is no purpose {purpose!r} here.", fix="declare [purposes.NAME].")
     return analyst, purpose

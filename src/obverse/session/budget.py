@@ -9,9 +9,9 @@ from typing import NoReturn
 from obverse.accounting import budget as budgets
 from obverse.accounting.directed import digits_down
 from obverse.answers.answer import Price, Remaining
-from obverse.catalog.model import Analyst, Budget, Catalog
+from obverse.catalog.model import Analyst, Catalog
 from obverse.core.errors import LedgerError, Refused
-from obverse.core.ledger import Cap, Caps, Ledger, Partitions, Spent
+from obverse.core.ledger import Budget, Cap, Caps, Ledger, Partitions, Spent
 from obverse.core.loss import Loss
 from obverse.core.numbers import plain
 
@@ -30,7 +30,9 @@ class Purse:
         return budgets.tighter(self.ledger.cap(), budgets.cap_of(self.catalog.budget, self.catalog.accounting))
 
     def remaining(self, loss: Loss, partitions: Partitions | None = None) -> Remaining:
-        """What is left for this analyst and purpose, in the partitions that were touched: of the cap that is nearest."""
+        """What is left for this analyst and purpose, in the partitions that were touched: of the cap that is
+        nearest.
+        """
         charge = budgets.count(loss, self.catalog.accounting)
         with self.ledger.at_once():
             binding = self.binding(partitions)
@@ -59,7 +61,8 @@ class Purse:
 
     def binding(self, partitions: Partitions | None = None) -> list[tuple[Cap, Spent]]:
         """Every cap that holds here with what was spent of it; first that of everybody."""
-        caps, spent = self.caps(), self.ledger.spent
+        caps = self.caps()
+        spent = self.ledger.spent
         found = [(self.cap(), spent(partitions=partitions))]
         if caps.analyst is not None:
             found.append((caps.analyst, spent(analyst=self.analyst, partitions=partitions)))
@@ -68,7 +71,8 @@ class Purse:
         return found
 
     def caps(self) -> Caps:
-        whole, accounting = self.catalog.budget, self.catalog.accounting
+        whole = self.catalog.budget
+        accounting = self.catalog.accounting
         analyst = self.catalog.analysts.get(self.analyst, Analyst(""))
         purpose = self.catalog.purposes.get(self.purpose)
         return Caps(
@@ -79,14 +83,17 @@ class Purse:
 
     def whole(self) -> Budget:
         """The declared budget, or the ledger's where that is tighter; under zcdp the pair whose rho binds."""
-        granted, declared = getattr(self.ledger, "budget", lambda: self.catalog.budget)(), self.catalog.budget
+        granted = self.ledger.budget()
+        declared = self.catalog.budget
         if self.catalog.accounting == "zcdp":
             return min((declared, granted), key=lambda pair: budgets.cap_of(pair, "zcdp").amount)
         return Budget(min(granted.epsilon, declared.epsilon), min(granted.delta, declared.delta))
 
 
 def closed_session() -> NoReturn:
-    raise Refused("closed", "this session is closed.", why="it has let go of engine and ledger.", fix="open the project again.")
+    raise Refused(
+        "closed", "this session is closed.", why="it has let go of engine and ledger.", fix="open the project again."
+    )
 
 
 def no_private_table() -> Refused:

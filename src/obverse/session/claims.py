@@ -6,20 +6,21 @@ import math
 
 from obverse.accounting.belief import belief
 from obverse.catalog.assumptions import as_declared
-from obverse.catalog.model import Budget, Catalog
-from obverse.catalog.policy import read_with
+from obverse.catalog.check import read_with
+from obverse.catalog.model import Catalog
 from obverse.core.claim import Claim
+from obverse.core.ledger import Budget
 from obverse.core.numbers import plain, several
-from obverse.plan.allocate import CostedPlan
-from obverse.plan.nodes import Reduce, Shape, Trim, every, scans
 from obverse.plan.partitions import partitioned
+from obverse.plan.pricing import Plan
+from obverse.plan.relation import Reduce, Shape, Trim, every, scans
 
 IN_PROCESS = "Asked in process, the analyst's name is bookkeeping: whoever can run this can read the files."
 OF_A_SERVICE = "Asked of a service, which alone reads the rows."
 
 
 def claim_of(
-    costed: CostedPlan,
+    costed: Plan,
     catalog: Catalog,
     budget: Budget,
     receipt: str,
@@ -30,10 +31,12 @@ def claim_of(
 ) -> Claim:
     """What is promised of this answer, under the cap of the whole budget; `charged` is what was debited for `what`."""
     assert catalog.unit is not None
-    epsilon, delta = plain(charged.epsilon), plain(charged.delta)
+    epsilon = plain(charged.epsilon)
+    delta = plain(charged.delta)
     believed = belief_words(budget, catalog)
     price = f"epsilon {epsilon}" + (f", delta {delta}" if charged.delta else "")
-    lost, assumes = f" {person}" if person else "", assumed_by(costed, catalog)
+    lost = f" {person}" if person else ""
+    assumes = assumed_by(costed, catalog)
     sentence = (
         f"Protects {catalog.unit.words} ({catalog.neighbours.words}): {what} costs {price}, of a budget of "
         f"{budget_words(budget)}{parallel_words(catalog)}. {believed}{lost} {boundary}{assumed_words(assumes)}"
@@ -43,7 +46,7 @@ def claim_of(
         neighbours=catalog.neighbours.value,
         epsilon=epsilon,
         delta=delta,
-        mechanisms=tuple(sorted({m.name for m in (*costed.mechanisms, costed.threshold, costed.series) if m is not None})),
+        mechanisms=tuple(sorted({one.name for one in costed.all_mechanisms})),
         limits=limits_words(costed),
         bias=bias_words(costed, catalog),
         belief=believed,
@@ -53,10 +56,12 @@ def claim_of(
     )
 
 
-def assumed_by(costed: CostedPlan, catalog: Catalog) -> tuple[str, ...]:
+def assumed_by(costed: Plan, catalog: Catalog) -> tuple[str, ...]:
     """What the plan believes of the tables that it reads and nothing checks, as they are declared."""
-    read = {there for scan in scans(costed.annotated.limited.question.relation) for there in read_with(catalog, scan.table)}
-    return tuple(words for name in catalog.tables if name in read for words in as_declared(catalog.tables[name]).assumes)
+    read = {there for scan in scans(costed.question.relation) for there in read_with(catalog, scan.table)}
+    return tuple(
+        words for name in catalog.tables if name in read for words in as_declared(catalog.tables[name]).assumes
+    )
 
 
 def assumed_words(assumes: tuple[str, ...]) -> str:
@@ -117,15 +122,15 @@ def _exception(probability: float) -> str:
     return f" (except with probability {probability:.2g})" if probability else ""
 
 
-def limits_words(costed: CostedPlan) -> str:
-    setting = costed.annotated.limited.setting
+def limits_words(costed: Plan) -> str:
+    setting = costed.setting
     said = [
         f"of each unit no more than {_trimmed(trim)} {'is' if trim.rows == 1 else 'are'} kept, chosen at random"
         for trim in _trims(costed)
     ]
     match setting.shape:
         case Shape.ROW:
-            stability = costed.annotated.limited.facts.stability
+            stability = costed.facts.stability
             said.append("one row per unit" if stability is not None and stability.keyed else "each row is its own unit")
         case Shape.ONE:
             said.append("one row per unit" + ("" if said else "; several rows of one unit are merged into one"))
@@ -137,14 +142,18 @@ def limits_words(costed: CostedPlan) -> str:
     return "; ".join(said)
 
 
-def bias_words(costed: CostedPlan, catalog: Catalog) -> str:
+def bias_words(costed: Plan, catalog: Catalog) -> str:
     """What declarations and bounding may have cost, apart from noise: not part of the interval."""
-    setting = costed.annotated.limited.setting
+    setting = costed.setting
     said = [left_out(table, columns) for table, columns in dropping(costed, catalog)]
     said += [f"what a unit has beyond {_trimmed(trim)} is lost" for trim in _trims(costed)]
-    if setting.shape in (Shape.TOTAL, Shape.WEIGHTED) and any(m.summed or m.term.leaves is not None for m in costed.measures):
+    if setting.shape in (Shape.TOTAL, Shape.WEIGHTED) and any(
+        m.summed or m.term.leaves is not None for m in costed.measures
+    ):
         said.append(f"units with more than {several(setting.rows, 'row')} count less than in full")
-    said += [f"units with more than {setting.groups} {what} count with fewer, or less in each" for what in _chosen(costed)]
+    said += [
+        f"units with more than {setting.groups} {what} count with fewer, or less in each" for what in _chosen(costed)
+    ]
     if costed.threshold is not None:
         seen = costed.threshold.seen_from(costed.level)
         said.append(f"groups of fewer than {seen} units may be left out")
@@ -154,10 +163,12 @@ def bias_words(costed: CostedPlan, catalog: Catalog) -> str:
     return "; ".join([*said, "the noise interval does not include this"]) if said else ""
 
 
-def dropping(costed: CostedPlan, catalog: Catalog) -> list[tuple[str, list[str]]]:
-    """The private tables that are read, each with the columns whose missing and undeclared values take their rows out."""
+def dropping(costed: Plan, catalog: Catalog) -> list[tuple[str, list[str]]]:
+    """The private tables that are read, each with the columns whose missing and undeclared values take their rows
+    out.
+    """
     found: dict[str, dict[str, None]] = {}
-    for scan in scans(costed.annotated.limited.question.relation):
+    for scan in scans(costed.question.relation):
         table = catalog.tables[scan.table]
         if not table.public:
             found.setdefault(scan.table, {}).update(dict.fromkeys(c for c in scan.columns if table.columns[c].drops))
@@ -169,9 +180,9 @@ def left_out(table: str, columns: list[str]) -> str:
     return f"rows of {table} whose {' or '.join(columns)} is missing or not declared are left out"
 
 
-def _chosen(costed: CostedPlan) -> list[str]:
+def _chosen(costed: Plan) -> list[str]:
     """What a unit that has several rows must choose among."""
-    limited = costed.annotated.limited
+    limited = costed
     if limited.setting.shape in (Shape.ROW, Shape.ONE):
         return []
     grouped = bool(limited.question.keys)
@@ -181,9 +192,9 @@ def _chosen(costed: CostedPlan) -> list[str]:
     return found + (["groups that are not public"] if limited.setting.discovered else [])
 
 
-def _trims(costed: CostedPlan) -> list[Trim]:
+def _trims(costed: Plan) -> list[Trim]:
     """Where rows of a unit are left out before anything is counted."""
-    return [node for node in every(costed.annotated.limited.question.relation) if isinstance(node, Trim)]
+    return [node for node in every(costed.question.relation) if isinstance(node, Trim)]
 
 
 def _trimmed(trim: Trim) -> str:

@@ -1,8 +1,8 @@
 """The other door: the curator's own reading of rows, written into the ledger each time. No analyst's route leads here.
 
-It serves what is not private by its nature: the input of `anonymize`, what attacks are measured against, a person's own rows.
-Nothing is charged, because nothing is released by it; what leaves the curator's hands afterwards is theirs to answer for, and
-the record says that they looked, at what, and why.
+It serves what is not private by its nature: the input of `anonymize`, what attacks are measured against, a person's own
+rows. Nothing is charged, because nothing is released by it; what leaves the curator's hands afterwards is theirs to
+answer for, and the record says that they looked, at what, and why.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from obverse.catalog.check import within_policy
+from obverse.catalog.complete import type_of
+from obverse.catalog.keys import suggestion
 from obverse.catalog.model import Catalog, Column, Table
-from obverse.catalog.policy import within_policy
-from obverse.catalog.shape import suggestion
-from obverse.catalog.source_types import type_of
 from obverse.core.engine import Engine
 from obverse.core.errors import Refused, invariant
 from obverse.core.types import Type, Value
@@ -26,13 +29,8 @@ from obverse.plan.emit.overlay import NOTHING, Overlay
 from obverse.plan.emit.sources import unit_source
 from obverse.plan.stability.derive import own_type
 from obverse.session.authorization import today
+from obverse.session.session import Session
 from obverse.session.session import open as open_project
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from obverse.session.session import Session
 
 READ_S = 600.0
 
@@ -46,11 +44,12 @@ class Collapsed:
     types: dict[str, Type]
 
 
-def collapsed(project: Path, table: str, columns: Sequence[str], *, what: str, reason: str, unit: str = "") -> Collapsed:
-    """Rows of a project's table, exactly, for the curator. `what` they are for and the `reason` are sealed into the ledger
+def collapsed(
+    project: Path, table: str, columns: Sequence[str], *, what: str, reason: str, unit: str = ""
+) -> Collapsed:
+    """Rows of a project's table, exactly, for the curator. `what` they are for and the `reason` are sealed into the
+    ledger
     before a row is read. Under the name `unit` stands whose each row is, if one is given."""
-    import numpy as np
-
     if not columns:
         fix = "Name the columns; of a table that is to be anonymized --quasi, --sensitive and --keep."
         raise Refused("no_columns", "which columns are to be read?", fix=fix)
@@ -82,9 +81,11 @@ def collapsed(project: Path, table: str, columns: Sequence[str], *, what: str, r
                 "not_one_person",
                 f"rows of {table} are of several people at once, so people cannot be counted.",
                 why="a key on the way to the unit has several rows there, of different units.",
-                fix="Correct the table on the way; or write a file with a column of the person, and name it by --person.",
+                fix="Correct the table on the way; or write a file with a column of the person, and name it by "
+                "--person.",
             )
-        found[unit], types[unit] = [row[len(wanted)] for row in rows], Type.TEXT
+        found[unit] = [row[len(wanted)] for row in rows]
+        types[unit] = Type.TEXT
     return Collapsed(found, np.array([row[-1] for row in rows], dtype=np.int64), types)
 
 
@@ -92,8 +93,6 @@ def counted(
     session: Session, table: str, columns: Sequence[str], sql: str, *, what: str, reason: str
 ) -> dict[str, NDArray[np.int64]]:
     """Exact counts of a project's table, for the curator; recorded as above. `sql` gives integers alone."""
-    import numpy as np
-
     given(reason)
     within_policy([table] if table in session.catalog.tables else (), session.catalog, today())  # else it is a network
     session.ledger.record_custody(table, tuple(columns), what, reason)
@@ -105,7 +104,9 @@ def counted(
 def given(reason: str) -> None:
     """Refuse to read without a reason."""
     if not reason.strip():
-        raise Refused("no_reason", "why are rows read past the budget?", fix='Say it: --reason "release to the ethics board".')
+        raise Refused(
+            "no_reason", "why are rows read past the budget?", fix='Say it: --reason "release to the ethics board".'
+        )
 
 
 def spared(table: Table, catalog: Catalog, overlay: Overlay, d: Dialect) -> tuple[str, str]:
@@ -114,7 +115,8 @@ def spared(table: Table, catalog: Catalog, overlay: Overlay, d: Dialect) -> tupl
     path = table.unit
     if not overlay.left_out or path is None or path.column is None:
         return source, ""
-    own, gone = raw_column(table.columns[path.column], d), overlay.gone(own_type(catalog), d)
+    own = raw_column(table.columns[path.column], d)
+    gone = overlay.gone(own_type(catalog), d)
     if len(path.steps) <= 1:
         return f"{source} LEFT JOIN {gone} AS gone ON {own} = gone.u", "gone.u IS NULL"
     through, unit = unit_source(table, catalog, d, overlay)
@@ -151,8 +153,12 @@ class Rows:
 
 
 def rows_of(engine: Engine, catalog: Catalog, person: Value, overlay: Overlay) -> list[Rows]:
-    """All rows that reach a person, of every private table. Whoever calls it has written into the ledger that it does."""
-    d, found = DIALECTS[engine.dialect], []
+    """All rows that reach a person, of every private table.
+
+    Whoever calls it has written into the ledger that it does.
+    """
+    d = DIALECTS[engine.dialect]
+    found = []
     for table in catalog.tables.values():
         if table.unit is None:
             continue
@@ -163,7 +169,8 @@ def rows_of(engine: Engine, catalog: Catalog, person: Value, overlay: Overlay) -
         read += [f"{text} AS {part}{n}" for n, pair in enumerate(corrected.values()) for part, text in zip("wv", pair)]
         sql = f"SELECT {', '.join(read)} FROM {source} WHERE {unit} = {d.literal(person, own_type(catalog))}"
         rows = sorted(engine.run_public(sql, timeout_s=READ_S).rows, key=repr)
-        width, own = len(names), [_position(names, name) for name in corrected]
+        width = len(names)
+        own = [_position(names, name) for name in corrected]
         pairs = [(n, column, row[width + 2 * k :]) for n, row in enumerate(rows) for k, column in enumerate(own)]
         changed = {(n, column): told[1] for n, column, told in pairs if told[0]}
         found.append(Rows(table.name, names, tuple(row[:width] for row in rows), changed))
@@ -183,7 +190,9 @@ def count_of(engine: Engine, catalog: Catalog, table: Table, person: Value, wher
     for name, value in where.items():
         raw = raw_column(table.columns[name], d)
         told.append(f"{raw} IS NULL" if value is None else f"{raw} = {d.literal(value, table.columns[name].type)}")
-    found = engine.run_public(f"SELECT COUNT(*) AS n FROM {source} WHERE {' AND '.join(told)}", timeout_s=READ_S).rows[0][0]
+    found = engine.run_public(f"SELECT COUNT(*) AS n FROM {source} WHERE {' AND '.join(told)}", timeout_s=READ_S).rows[
+        0
+    ][0]
     invariant(isinstance(found, int), "a count is an integer")
     assert isinstance(found, int)
     return found
@@ -203,5 +212,7 @@ def _declared(tables: Any, name: str) -> Table:
 
 def _column(table: Table, name: str) -> Column:
     if name not in table.columns:
-        raise Refused("unknown_column", f"table {table.name} has no column {name!r}.", fix=suggestion(name, table.columns))
+        raise Refused(
+            "unknown_column", f"table {table.name} has no column {name!r}.", fix=suggestion(name, table.columns)
+        )
     return table.columns[name]

@@ -16,19 +16,20 @@ from obverse.core.errors import CatalogError, Refused
 from obverse.core.numbers import several
 from obverse.core.types import Type
 from obverse.mechanisms.base import Additive
-from obverse.plan.allocate import CostedPlan
 from obverse.plan.dialects import DIALECTS
-from obverse.plan.learned import Histogram, Learned, row_caps, sum_caps
 from obverse.plan.measures import Measure
-from obverse.plan.nodes import Reduce, every, scans
 from obverse.plan.partitions import published, value_of
+from obverse.plan.pricing import Plan
+from obverse.plan.private_bounds import Histogram, Learned, row_caps, sum_caps
 from obverse.plan.query import Question
+from obverse.plan.relation import Reduce, every, scans
 
 FOLDER = "learned"
 quoted = DIALECTS["duckdb"].identifier  # questions are written in DuckDB's SQL
 GROWING = ("count", "sum", "count_distinct", "count_units", "mode")
 UNKNOWN_CELLS = 1000  # where keys are discovered, nobody knows how many
-DEFAULT_NOISE = 10.0  # per row of the cap: for the cap of units' own aggregates, fixed before a question's price is known
+# per row of the cap: for the cap of units' own aggregates, fixed before a question's price is known
+DEFAULT_NOISE = 10.0
 
 
 def histogram_sql(table: Table) -> str:
@@ -61,7 +62,10 @@ def bounded_columns(table: Table) -> list[Column]:
     return [
         c
         for c in table.columns.values()
-        if not c.hidden and c.type in (Type.INTEGER, Type.DOUBLE) and isinstance(c.bounds, Interval) and c.bounds.magnitude > 0
+        if not c.hidden
+        and c.type in (Type.INTEGER, Type.DOUBLE)
+        and isinstance(c.bounds, Interval)
+        and c.bounds.magnitude > 0
     ]
 
 
@@ -118,18 +122,25 @@ def load_learned(catalog: Catalog) -> dict[str, Learned]:
                 found[table.name] = Learned.from_json(json.loads(path.read_text()))
             except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
                 raise CatalogError(
-                    "bad_values", "what was learned of the limits cannot be read.", place=str(path), fix="learn it again."
+                    "bad_values",
+                    "what was learned of the limits cannot be read.",
+                    place=str(path),
+                    fix="learn it again.",
                 ) from None
     return found
 
 
 def with_defaults(catalog: Catalog, learned: Mapping[str, Learned]) -> Catalog:
     """Caps for units' own aggregates in subqueries, before a question is known."""
-    return _with(catalog, {name: Limits(int(found.rows.best(DEFAULT_NOISE)), learned=True) for name, found in learned.items()})
+    return _with(
+        catalog, {name: Limits(int(found.rows.best(DEFAULT_NOISE)), learned=True) for name, found in learned.items()}
+    )
 
 
-def with_chosen(question: Question, catalog: Catalog, learned: Mapping[str, Learned], draft: CostedPlan) -> Catalog:
-    """The caps with the least expected error for this question, at its price: noise grows with the cap, loss shrinks."""
+def with_chosen(question: Question, catalog: Catalog, learned: Mapping[str, Learned], draft: Plan) -> Catalog:
+    """The caps with the least expected error for this question, at its price: noise grows with the cap, loss
+    shrinks.
+    """
     per_cap = noise_per_cap(draft)
     chosen = {}
     for name in {scan.table for scan in scans(question.relation)} & learned.keys():
@@ -140,15 +151,17 @@ def with_chosen(question: Question, catalog: Catalog, learned: Mapping[str, Lear
 
 
 def kinds_of(question: Question) -> tuple[int, int]:
-    """How many aggregates grow with the rows, and how many are their average or place; a unit's own ones always grow."""
+    """How many aggregates grow with the rows, and how many are their average or place; a unit's own ones always
+    grow.
+    """
     own = any(isinstance(relation, Reduce) for relation in every(question.relation))
     grow = sum(own or call.function in GROWING for call in question.aggregates)
     return grow, len(question.aggregates) - grow
 
 
-def noise_per_cap(draft: CostedPlan, unknown: float = UNKNOWN_CELLS) -> float:
+def noise_per_cap(draft: Plan, unknown: float = UNKNOWN_CELLS) -> float:
     """The noise of all cells together, for each row (or unit of a sum) that the cap grows by."""
-    setting = draft.annotated.limited.setting
+    setting = draft.setting
     ratios = [
         _deviation(measure, mechanism) / float(measure.proven.linf if measure.noised else measure.cap << measure.bits)
         for measure, mechanism in zip(draft.measures, draft.mechanisms)
@@ -176,7 +189,9 @@ def bias_words(question: Question, catalog: Catalog, learned: Mapping[str, Learn
             told.append(f"a cap of {cap} of {name} per unit is expected to leave out {100 * share:.2g} % of them")
     if not told:
         return ""
-    return "; ".join(told) + " (learned once of the whole table: an upper guide under WHERE, not valid after joins or new data)"
+    return "; ".join(told) + (
+        " (learned once of the whole table: an upper guide under WHERE, not valid after joins or new data)"
+    )
 
 
 def _with(catalog: Catalog, limits: Mapping[str, Limits]) -> Catalog:
@@ -192,4 +207,3 @@ def _magnitude(column: Column) -> Fraction:
 def _bucket(value: str, caps: tuple[float, ...] | tuple[int, ...]) -> str:
     arms = " ".join(f"WHEN {value} <= {cap!r} THEN {place}" for place, cap in enumerate(caps[:-1]))
     return f"CASE {arms} ELSE {len(caps) - 1} END"
-

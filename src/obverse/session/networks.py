@@ -1,4 +1,6 @@
-"""Networks of a project: their ends completed from the source, objects of networkx and igraph handed over, rows as numbers."""
+"""Networks of a project: their ends completed from the source, objects of networkx and igraph handed over, rows as
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from obverse.catalog.check import within_policy
+from obverse.catalog.complete import unit_type_of
+from obverse.catalog.keys import suggestion
 from obverse.catalog.locate import Place
 from obverse.catalog.model import Catalog, Network
-from obverse.catalog.policy import within_policy
-from obverse.catalog.shape import suggestion
-from obverse.catalog.source_types import unit_type_of
 from obverse.core.engine import Engine
 from obverse.core.errors import CatalogError, Refused
 from obverse.core.types import Type
@@ -31,7 +35,10 @@ def handed_over(catalog: Catalog, objects: Mapping[str, Any] | None) -> Mapping[
 
 
 def edge_rows(found: Any, ends: tuple[str, str]) -> Any:
-    """A networkx or igraph graph as two columns; anything else, such as a data frame, as it is. Attributes stay behind."""
+    """A networkx or igraph graph as two columns; anything else, such as a data frame, as it is.
+
+    Attributes stay behind.
+    """
     if hasattr(found, "get_edgelist") and hasattr(found, "vs"):  # igraph
         names = found.vs["name"] if "name" in found.vs.attributes() else list(range(found.vcount()))
         pairs = [(names[a], names[b]) for a, b in found.get_edgelist()]
@@ -43,10 +50,9 @@ def edge_rows(found: Any, ends: tuple[str, str]) -> Any:
 
 def _two_columns(pairs: list[tuple[Any, Any]], names: list[Any], ends: tuple[str, str]) -> dict[str, Any]:
     """As texts: what a person is called is compared with the public list by its type there."""
-    import numpy as np
-
     columns = [*zip(*pairs)] if pairs else [(), ()]
-    first, second = np.empty(len(pairs) + len(names), dtype=object), np.empty(len(pairs) + len(names), dtype=object)
+    first = np.empty(len(pairs) + len(names), dtype=object)
+    second = np.empty(len(pairs) + len(names), dtype=object)
     first[:] = [str(name) for name in (*columns[0], *names)]
     second[:] = [*(str(name) for name in columns[1]), *(None for _ in names)]
     return {ends[0]: first, ends[1]: second}
@@ -56,7 +62,8 @@ def with_networks(catalog: Catalog, engine: Engine, place: Place) -> Catalog:
     """The catalog whose networks' ends exist in their source and have the type of the public list of nodes."""
     graphs = {}
     for name, graph in catalog.graphs.items():
-        schema, listing = engine.schema(name), catalog.tables[graph.nodes[0]]
+        schema = engine.schema(name)
+        listing = catalog.tables[graph.nodes[0]]
         for end in graph.ends:
             if end not in schema:
                 where = place(("graphs", name, "ends"))
@@ -75,7 +82,9 @@ def with_networks(catalog: Catalog, engine: Engine, place: Place) -> Catalog:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The public list of a network's nodes: the value of each wanted attribute for each of the people, in their order."""
+    """The public list of a network's nodes: the value of each wanted attribute for each of the people, in their
+    order.
+    """
 
     people: int
     attributes: Mapping[str, tuple[Any, ...]]
@@ -83,18 +92,23 @@ class Listed:
 
 def listed(catalog: Catalog, graph: Network, engine: Engine, attributes: tuple[str, ...]) -> Listed:
     """Read from the public table; people are numbered in the order of what tells them apart."""
-    d, table = DIALECTS[engine.dialect], catalog.tables[graph.nodes[0]]
+    d = DIALECTS[engine.dialect]
+    table = catalog.tables[graph.nodes[0]]
     within_policy([table.name], catalog, today())
     for name in attributes:
         if name not in table.columns or table.columns[name].hidden or name == graph.nodes[1]:
             usable = [c for c in table.columns if not table.columns[c].hidden and c != graph.nodes[1]]
-            raise Refused("no_such_attribute", f"{table.name!r} has no attribute {name!r}.", fix=suggestion(name, usable))
+            raise Refused(
+                "no_such_attribute", f"{table.name!r} has no attribute {name!r}.", fix=suggestion(name, usable)
+            )
     told = ", ".join(["p.k", *(f"p.{d.identifier(f'a{n}')}" for n in range(len(attributes)))])
     rows = engine.run_public(
         f"SELECT {told} FROM ({_numbered(catalog, graph, engine, attributes)}) AS p ORDER BY p.k", timeout_s=PUBLIC_S
     ).rows
     people = _numbered(catalog, graph, engine)
-    twice = engine.run_public(f"SELECT COUNT(*) - COUNT(DISTINCT p.id) FROM ({people}) AS p", timeout_s=PUBLIC_S).rows[0][0]
+    twice = engine.run_public(f"SELECT COUNT(*) - COUNT(DISTINCT p.id) FROM ({people}) AS p", timeout_s=PUBLIC_S).rows[
+        0
+    ][0]
     if twice != 0 or len(rows) < 2:
         raise Refused(
             "bad_nodes",
@@ -107,11 +121,17 @@ def listed(catalog: Catalog, graph: Network, engine: Engine, attributes: tuple[s
 
 def _numbered(catalog: Catalog, graph: Network, engine: Engine, attributes: tuple[str, ...] = ()) -> str:
     """Everybody of the public list with a number."""
-    d, table = DIALECTS[engine.dialect], catalog.tables[graph.nodes[0]]
+    d = DIALECTS[engine.dialect]
+    table = catalog.tables[graph.nodes[0]]
     key = enforced(table.columns[graph.nodes[1]], d)
-    kept = "".join(f", {enforced(table.columns[name], d)} AS {d.identifier(f'a{n}')}" for n, name in enumerate(attributes))
+    kept = "".join(
+        f", {enforced(table.columns[name], d)} AS {d.identifier(f'a{n}')}" for n, name in enumerate(attributes)
+    )
     inner = f"SELECT {key} AS id{kept} FROM {d.relation(table)} AS t"
-    return f"SELECT r.*, CAST(ROW_NUMBER() OVER (ORDER BY r.id) - 1 AS BIGINT) AS k FROM ({inner}) AS r WHERE r.id IS NOT NULL"
+    return (
+        f"SELECT r.*, CAST(ROW_NUMBER() OVER (ORDER BY r.id) - 1 AS BIGINT) AS k FROM ({inner}) AS r WHERE r.id IS "
+        "NOT NULL"
+    )
 
 
 def edges_sql(catalog: Catalog, graph: Network, engine: Engine) -> str:

@@ -13,12 +13,12 @@ from obverse.core.errors import LedgerError
 from obverse.core.types import Type, Value
 from obverse.ledger.home import Home, default_home
 from obverse.ledger.opened import Opened
-from obverse.ledger.register import open_dataset
+from obverse.ledger.opening import open_dataset
 from obverse.ledger.rights import held, in_force
 from obverse.ledger.sources import around
 from obverse.plan.emit.overlay import NOTHING, Correction, Overlay
 from obverse.plan.stability.derive import own_type
-from obverse.session.opening import claimed
+from obverse.session.project import claimed
 
 SALT_BYTES = 16
 
@@ -83,18 +83,23 @@ def _fitted(table: Table, values: Mapping[str, Any]) -> tuple[tuple[str, Value],
 
 
 def _of_type(kind: Type, value: Any) -> Value:
-    """A value that an act told, in the type that is declared now; where it is none of it, it must not count as missing."""
+    """A value that an act told, in the type that is declared now; where it is none of it, it must not count as
+    missing.
+    """
     found = fitted(kind, value)
     if found is None and value is not None:
         raise LedgerError(
             "rights_unfit",
             "acts on people's rights were told in other types than this project declares, so nothing is answered",
             why="read as they are declared now, people would come back or values that were put right would be missing",
-            fix="Declare the types of keys and columns as before; or lift such acts, and tell them anew: obverse rights list.",
+            fix="Declare the types of keys and columns as before; or lift such acts, and tell them anew: obverse "
+            "rights list.",
         )
     return found
 
 
 def content_of(act: str, unit: Value, **more: Any) -> str:
     """What is kept of a right, with a salt."""
-    return json.dumps({"salt": secrets.token_hex(SALT_BYTES), "act": act, "unit": unit, **more}, sort_keys=True, default=str)
+    return json.dumps(
+        {"salt": secrets.token_hex(SALT_BYTES), "act": act, "unit": unit, **more}, sort_keys=True, default=str
+    )

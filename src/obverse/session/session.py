@@ -1,54 +1,215 @@
-"""Session: a project opened for one analyst and purpose; what Python, the command line and the service stand on."""
+"""Session: a project opened for one analyst and purpose; what Python, the command line and the service stand on.
+
+SELECT DISTINCT over declared values: every combination of them, from the catalog alone; nothing is read, nothing spent.
+
+What depends on rows (WHERE, joins, subqueries that do more than rename) is refused when the question is resolved.
+
+What tells one debit from another: the same plan over the same data at the same price is the same.
+
+From a planned question to one that is ready for the door: how its rows become the bytes that are stored and sent.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from obverse.accounting import budget as budgets
+from obverse.accounting import zcdp
 from obverse.accounting.pld import certain
 from obverse.answers.answer import Answer, Price, Remaining
-from obverse.catalog import identity
-from obverse.catalog.model import Catalog
+from obverse.catalog import earlier_identity, identity
+from obverse.catalog.model import Catalog, Table
 from obverse.catalog.parameters import delta as checked_delta
-from obverse.core.claim import PUBLIC
+from obverse.core.canonical import digest
+from obverse.core.claim import DECLARED, PUBLIC
 from obverse.core.engine import Engine
 from obverse.core.errors import Refused
-from obverse.core.ledger import Ledger, Partitions, Receipt, Scope
-from obverse.core.loss import Composed, Loss
+from obverse.core.ledger import Budget, Fingerprint, Former, Ledger, Partitions, Receipt, Scope
+from obverse.core.loss import NO_LOSS, Composed, Loss
 from obverse.core.rng import Rng
 from obverse.ledger.home import Home
 from obverse.ledger.opened import Opened, version_now
 from obverse.plan.emit.overlay import NOTHING, Overlay
 from obverse.plan.emit.public import emit_public, whole
+from obverse.plan.explain import plan_text
 from obverse.plan.partitions import together
-from obverse.plan.query import PublicQuestion
-from obverse.plan.release.finish import Finished
+from obverse.plan.pricing import Independent, with_noise
+from obverse.plan.query import PublicQuestion, Question
+from obverse.plan.release.noise import Released
+from obverse.plan.release.postprocess import Finished, finish
+from obverse.plan.sensitivity import annotate, limit
 from obverse.session.authorization import allowed_for, asker
 from obverse.session.budget import Purse, closed_session, no_private_table
-from obverse.session.charge import Debit
-from obverse.session.claims import IN_PROCESS
-from obverse.session.execution import TIMEOUT_S, Asked, Door, Earlier, ask
-from obverse.session.explained import Explained, explain_public, explain_question
+from obverse.session.claims import IN_PROCESS, claim_of
+from obverse.session.execution import TIMEOUT_S, Asked, Debit, Earlier, Gateway, Join, Outcome, Sealed, ask, only
 from obverse.session.learned_limits import load_learned, with_defaults
-from obverse.session.listing import listed_keys
-from obverse.session.marks import Plans, fingerprint, former_names
-from obverse.session.opening import Project, check_public, grown_by, load_project, open_ledger
 from obverse.session.overlay import overlay_now
-from obverse.session.planned_graph import PlannedGraph
-from obverse.session.planning import Number, Planned, Wish, plan, read
-from obverse.session.prepared import Prepared
-from obverse.session.sealing import Sealing
+from obverse.session.planning import (
+    Explained,
+    Number,
+    Planned,
+    PlannedGraph,
+    Prepared,
+    Wish,
+    bounds_from,
+    explain_public,
+    explain_question,
+    plan,
+    read,
+)
+from obverse.session.project import Project, check_public, grown_by, load_project, open_ledger
 from obverse.session.views import BudgetView, TableView, budget_view, surveys_view, table_views
 from obverse.sql.parameters import Parameters, bind
 
-Seal = Callable[[Finished, Receipt], bytes]
+
+def listed_keys(question: Question, catalog: Catalog, remaining: Remaining) -> Answer:
+    """The declared values, whether or not a row has them: which do is private."""
+    annotated = annotate(limit(question, catalog))
+    zero = Fraction(0)
+    accounting = catalog.accounting
+    nothing = with_noise(annotated, Independent(()), NO_LOSS, epsilon=zero, delta=zero, accounting=accounting)
+    found = finish(Released(annotated.root.cells, {}, {}), nothing)
+    free = Price("0", "0", 0.0, False)
+    return Answer(found.columns, found.rows, found.intervals, 1.0, DECLARED, free, remaining, "declared values")
+
+
+Plans = Sequence[Planned | PlannedGraph]
+
+
+def real_path(table: Table) -> str:
+    """Where a table's file lies, links followed."""
+    return os.path.realpath(table.source.path or "")
+
+
+def fingerprint(
+    planned: Plans, catalog: Catalog, version: str, batch: str = "", facts: str | None = None, after: Plans = ()
+) -> Fingerprint:
+    """What is measured (catalog, where its rows lie, the data's version, plans and prices), and how it is presented.
+
+    `facts`: the catalog's fingerprint, where it is known; `after`: plans whose answers a release was chosen by.
+    """
+    measured = [
+        "release",
+        facts or identity.fingerprint(catalog),
+        sorted([table.name, real_path(table), table.source.table or ""] for table in catalog.held),
+        version,
+        batch,
+        [one.measurement for one in planned],
+        [[one.measurement, one.presentation] for one in after],
+    ]
+    return Fingerprint(f"{digest(measured)}.{digest([one.presentation for one in planned])}")
+
+
+def former_fingerprint(
+    planned: Plans, catalog: Catalog, version: str, batch: str = "", after: Plans = ()
+) -> Fingerprint | None:
+    """What versions up to 0.1 called the same debit; None where they did not know what the catalog declares.
+
+    Their records are recognised by it, and they recognise ours: two versions at one ledger charge once.
+    """
+    facts = earlier_identity.former_fingerprint(catalog)
+    if facts is None:
+        return None
+    places = [repr((table.name, real_path(table), table.source.table)) for table in catalog.held]
+    if after:
+        batch = f"{batch} for " + "\x1f".join(line for one in after for line in one.former_lines)
+    lines = [facts, *sorted(places), version, batch]
+    for one in planned:
+        lines += one.former_lines
+    return Fingerprint(hashlib.sha256("\x1e".join(lines).encode()).hexdigest())
+
+
+def former_names(planned: Plans, catalog: Catalog, version: str, batch: str = "", after: Plans = ()) -> Former | None:
+    """The former fingerprints of a debit, with and without the data's version."""
+    plan = former_fingerprint(planned, catalog, version, batch, after)
+    question = former_fingerprint(planned, catalog, "", batch, after)
+    return None if plan is None or question is None else Former(plan, question)
+
+
+@dataclass(frozen=True, slots=True)
+class Sealing:
+    """`batch`: the loss of several questions that are charged as one; `boundary`: what keeps the asker from the
+    rows.
+    """
+
+    catalog: Catalog
+    ledger: Ledger
+    purse: Purse
+    batch: Loss | None = None
+    boundary: str = IN_PROCESS
+
+    def asked(self, planned: Planned) -> Asked:
+        """The question ready for the gateway."""
+        asked = self._sealed(planned, planned)
+        if planned.narrowed is None:
+            return asked
+        first = tuple(self._sealed(one, planned) for one in planned.first)
+        narrowed = planned.narrowed
+
+        def then(found: Earlier) -> Asked:
+            return self._sealed(narrowed(bounds_from(planned, found)), planned)
+
+        return replace(asked, first=first, then=then)
+
+    def _sealed(self, planned: Planned, whole: Planned) -> Asked:
+        costed = planned.costed
+
+        def seal(finished: Finished, receipt: Receipt) -> Sealed:
+            loss = whole.loss
+            charged = Budget(costed.epsilon, costed.delta)
+            what = "this question"
+            if self.batch is not None:
+                charge = budgets.count(self.batch, self.catalog.accounting)
+                loss = self.batch
+                what = "the batch"
+                concentrated = self.catalog.accounting == "zcdp"
+                epsilon = zcdp.epsilon_of(charge.amount, costed.delta) if concentrated else charge.amount
+                charged = Budget(epsilon, charge.delta + (costed.delta if concentrated else 0))
+            price, remaining = self.purse.priced(loss, charged.epsilon, charged.delta, whole.partitions)
+            whole_budget = self.purse.whole()
+            person = self.person_words()
+            claim = claim_of(
+                costed=costed,
+                catalog=self.catalog,
+                budget=whole_budget,
+                receipt=receipt.id,
+                charged=charged,
+                what=what,
+                person=person,
+                boundary=self.boundary,
+            )
+            text = plan_text(costed)
+            answer = Answer(
+                finished.columns, finished.rows, finished.intervals, costed.level, claim, price, remaining, text
+            )
+            return Sealed(answer.to_bytes(), answer)
+
+        return Asked(costed, planned.emitted, seal)
+
+    def person_words(self) -> str:
+        """Where the unit is one's part of a partition: what all answers so far may tell of somebody who is in all of
+        them.
+        """
+        unit = self.catalog.unit
+        if unit is None or not unit.each:
+            return ""
+        spent = self.ledger.person()
+        return (
+            f"A {unit.key} who is in every {unit.each} has lost {budgets.words(spent)} so far, over all of them "
+            "together."
+        )
+
+
+Seal = Callable[[Finished, Receipt], Sealed]
 Then = Callable[[Earlier], Asked] | None
 WORTHWHILE = Fraction(99, 100)  # a tight loss spends delta, so it must save at least this much epsilon
 
@@ -68,15 +229,20 @@ class Session:
         dataset: str = "none",
         close: Callable[[], None] = lambda: None,
         rng: Rng | None = None,
-        door: Door = ask,
+        gateway: Gateway = ask,
         boundary: str = IN_PROCESS,
     ) -> None:
         self.learned = load_learned(project.catalog)
         self.catalog: Catalog = with_defaults(project.catalog, self.learned)
         self._facts = identity.fingerprint(self.catalog)
         self.engine: Engine = project.engine
-        self._ledger, self._version, self.overlay, self._close = ledger, version, overlay, close
-        self._rng, self._door, self._boundary = rng if rng is not None else Rng(), door, boundary
+        self._ledger = ledger
+        self._version = version
+        self.overlay = overlay
+        self._close = close
+        self._rng = rng if rng is not None else Rng()
+        self._gateway = gateway
+        self._boundary = boundary
         self.analyst, self.purpose = asker(self.catalog, analyst, purpose)
         self._scope = Scope(dataset, self.analyst, self.purpose)
         self._purse = None if ledger is None else Purse(self.catalog, ledger, self.analyst, self.purpose)
@@ -85,7 +251,9 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -109,9 +277,17 @@ class Session:
     ) -> Answer:
         """The private answer; the ledger is debited before any row is read. The same question again is free.
 
-        `above` names the first counts that pass it, and tells nothing else of them; `parameters` are values of ?, $1 or :name.
+        `above` names the first counts that pass it, and tells nothing else of them; `parameters` are values of ?, $1 or
+        :name.
         """
-        return self.answer(self.prepare(sql, Wish(epsilon, delta, within, confidence, above, first), parameters), key)
+        return self.answer(
+            self.prepare(
+                sql,
+                Wish(epsilon=epsilon, delta=delta, within=within, confidence=confidence, above=above, first=first),
+                parameters,
+            ),
+            key,
+        )
 
     def prepare(self, sql: str, wish: Wish, parameters: Parameters = ()) -> Prepared:
         """The question read, priced and printed. Free: what is wrong with it is told here."""
@@ -120,47 +296,48 @@ class Session:
         allowed_for(question, self.catalog, self.purpose)
         if isinstance(question, PublicQuestion) or question.listing:
             return Prepared(question, self._facts)
-        return Prepared(question, self._facts, plan(sql, question, self.catalog, wish, self.hash_key(), self.learned))
+        planned = plan(sql, question, self.catalog, wish, self.hash_key(), self.learned)
+        return Prepared(question, self._facts, planned)
 
     def answer(self, prepared: Prepared, key: str = "") -> Answer:
         """What was prepared, charged and answered; by nobody but a session of the same declarations."""
         if prepared.facts != self._facts:
-            raise Refused("project_changed", "the project was changed meanwhile.", why="nothing was spent.", fix="ask again.")
-        allowed_for(prepared.question, self.catalog, self.purpose)
+            raise Refused(
+                "project_changed", "the project was changed meanwhile.", why="nothing was spent.", fix="ask again."
+            )
+        allowed_for(prepared.question, self.catalog, self.purpose)  # anew: a purpose or a last day may be over by now
         if isinstance(prepared.question, PublicQuestion):
             return self._public(prepared)
         if prepared.planned is None:
             return listed_keys(prepared.question, self.catalog, self._nothing())
-        planned, loss = prepared.planned, prepared.planned.loss
-        sealed: list[tuple[Answer, bytes]] = []
-        stored, again = self._charged((self._sealing().asked(planned, sealed),), self._debit((planned,), loss, key))
-        remaining = (self.purse.remaining if again else self.purse.after)(loss, planned.partitions)
-        if sealed and sealed[0][1] is stored:  # the very bytes that were just written: no need to read them
-            return replace(sealed[0][0], remaining=remaining)
-        answer = Answer.from_bytes(stored, remaining)
-        return answer.from_store() if again else answer
+        planned = prepared.planned
+        loss = prepared.planned.loss
+        outcome = self._charged((self._sealing().asked(planned),), self._debit((planned,), loss, key))
+        remaining = (self.purse.remaining if outcome.again else self.purse.after)(loss, planned.partitions)
+        if outcome.answer is not None:  # just written: no need to read it back
+            return replace(outcome.answer, remaining=remaining)
+        answer = Answer.from_bytes(outcome.stored, remaining)
+        return answer.from_store() if outcome.again else answer
 
     def ask_all(
-        self,
-        questions: Sequence[str],
-        *,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        key: str = "",
+        self, questions: Sequence[str], *, epsilon: Number | None = None, delta: Number | None = None, key: str = ""
     ) -> list[Answer]:
         """Several questions fixed in advance: planned first, charged once as one loss, answered together."""
         planned = []
         for text in questions:
             question = read(text, self.catalog, dt.datetime.now())
             if isinstance(question, PublicQuestion) or question.listing:
-                raise Refused("public_in_batch", "a question over public tables costs nothing; ask it by itself.").located(text)
+                raise Refused(
+                    "public_in_batch", "a question over public tables costs nothing; ask it by itself."
+                ).located(text)
             allowed_for(question, self.catalog, self.purpose)
             planned.append(plan(text, question, self.catalog, Wish(epsilon, delta), self.hash_key(), self.learned))
         if not planned:
             raise Refused("parse_error", "the batch holds no question.", fix="write one SELECT, then ; and the next.")
         loss = self.batch_loss(planned, checked_delta(delta) if delta is not None else self.catalog.delta)
-        asked, debit = tuple(self._sealing(loss).asked(p) for p in planned), self._debit(tuple(planned), loss, key, "batch")
-        stored, again = self._charged(asked, debit, join=lambda parts: b"[" + b",".join(parts) + b"]")
+        asked = tuple(self._sealing(loss).asked(p) for p in planned)
+        debit = self._debit(tuple(planned), loss, key, "batch")
+        stored, again, _ = self._charged(asked, debit, join=lambda parts: b"[" + b",".join(parts) + b"]")
         remaining = (self.purse.remaining if again else self.purse.after)(loss, parts_of(planned))
         answers = [Answer.from_bytes(json.dumps(part).encode(), remaining) for part in json.loads(stored)]
         return [a.from_store() for a in answers] if again else answers
@@ -177,10 +354,12 @@ class Session:
         """A release's measurements: charged once, or stored, and which. `batch` and `after` tell releases apart."""
         first = tuple(Asked(one.costed, one.emitted, seal) for one in planned.first)
         asked = Asked(planned.costed, planned.emitted, seal, first, then)
-        return self._charged((asked,), self._debit((planned,), planned.loss, key, batch, after))
+        return self._charged((asked,), self._debit((planned,), planned.loss, key, batch, after))[:2]
 
     def batch_loss(self, planned: Sequence[Planned], delta: Fraction) -> Loss:
-        """The batch as one loss: tight (epsilon, delta) where losses are pure, rho added where they are concentrated."""
+        """The batch as one loss: tight (epsilon, delta) where losses are pure, rho added where they are
+        concentrated.
+        """
         losses = [loss for p in planned for loss in p.losses]
         together = Composed(tuple(losses))
         discovering = any(p.costed.threshold is not None for p in planned)  # which spends all of its delta by itself
@@ -208,7 +387,7 @@ class Session:
         allowed_for(question, self.catalog, self.purpose)
         if isinstance(question, PublicQuestion) or question.listing:
             return explain_public(question)
-        wish = Wish(epsilon, delta, within, confidence, above, first)
+        wish = Wish(epsilon=epsilon, delta=delta, within=within, confidence=confidence, above=above, first=first)
         return explain_question(sql, question, self.catalog, wish, self.purse.priced, self.learned)
 
     def budget(self) -> BudgetView:
@@ -238,18 +417,23 @@ class Session:
     def _debit(self, planned: Plans, loss: Loss, key: str, batch: str = "", after: Plans = ()) -> Debit:
         about = {} if not any(p.now for p in planned) else {"now": next(p.now or "" for p in planned)}
         note = ";\n".join(p.text for p in planned)
-        version, _ = self._version(), self.overlay()  # which is read again at the debit; what is wrong with it is told here
+        # which is read again at the debit; what is wrong with it is told here
+        version = self._version()
+        _ = self.overlay()
         mark = fingerprint(planned, self.catalog, version, batch, self._facts, after)
         question = fingerprint(planned, self.catalog, "", batch, self._facts, after)
         former = former_names(planned, self.catalog, version, batch, after)
         self.ledger.record_catalog(self._facts)
-        caps, parts = self.purse.caps(), parts_of(planned)
+        caps = self.purse.caps()
+        parts = parts_of(planned)
         unit = self.catalog.unit
         return Debit(self._scope, loss, mark, question, key, caps, note, about, unit, parts, self.overlay, former)
 
-    def _charged(self, asked: tuple[Asked, ...], debit: Debit, **more: Any) -> tuple[bytes, bool]:
-        """Through the door, with what this session has."""
-        return self._door(asked, debit, engine=self.engine, ledger=self.ledger, rng=self._rng, started=self.started, **more)
+    def _charged(self, asked: tuple[Asked, ...], debit: Debit, join: Join = only) -> Outcome:
+        """Through the gateway, with what this session has."""
+        return self._gateway(
+            asked, debit, engine=self.engine, ledger=self.ledger, rng=self._rng, join=join, started=self.started
+        )
 
     def _sealing(self, batch: Loss | None = None) -> Sealing:
         return Sealing(self.catalog, self.ledger, self.purse, batch, self._boundary)
@@ -259,7 +443,9 @@ class Session:
         sql = emit_public(prepared.question, self.catalog, self.engine.dialect)
         found = whole(prepared.question, self.engine.run_public(sql, timeout_s=TIMEOUT_S))
         bars = tuple((None,) * len(prepared.columns) for _ in found.rows)
-        return Answer(prepared.columns, found.rows, bars, 1.0, PUBLIC, Price("0", "0", 0.0, False), self._nothing(), sql)
+        return Answer(
+            prepared.columns, found.rows, bars, 1.0, PUBLIC, Price("0", "0", 0.0, False), self._nothing(), sql
+        )
 
     def _nothing(self) -> Remaining:
         """What is left after a question that costs nothing."""
@@ -275,11 +461,7 @@ def parts_of(planned: Sequence[Planned | PlannedGraph]) -> Partitions | None:
 
 
 def open(
-    project: str | Path = ".",
-    *,
-    analyst: str = "",
-    purpose: str = "",
-    tables: Mapping[str, Any] | None = None,
+    project: str | Path = ".", *, analyst: str = "", purpose: str = "", tables: Mapping[str, Any] | None = None
 ) -> Session:
     """Open a project folder (or its obverse.toml) for an analyst and a purpose. In process both are bookkeeping."""
     loaded = load_project(Path(project), tables)

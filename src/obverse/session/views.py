@@ -7,15 +7,17 @@ from fractions import Fraction
 from typing import Any
 
 from obverse.accounting import budget as budgets
-from obverse.catalog.model import AUTO, Budget, Catalog, Column, Limits, Table
+from obverse.catalog.model import AUTO, Catalog, Column, Limits, Table
 from obverse.core.bounds import Categories, Interval
-from obverse.core.ledger import Cap, Ledger, Spent
+from obverse.core.ledger import Budget, Cap, Ledger, Spent
 from obverse.core.numbers import down, plain
 from obverse.core.types import Type, Value
 from obverse.plan.expressions import from_number
 from obverse.session.claims import base_said, budget_words
 
-VALUES_SHOWN, LETTERS_SHOWN = 8, 48  # so that a row of a column fits on a line
+# so that a row of a column fits on a line
+VALUES_SHOWN = 8
+LETTERS_SHOWN = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +83,17 @@ class BudgetView:
     base: str = ""  # what counts as spent on each partition, since others are retired
 
     def as_json(self) -> dict[str, Any]:
-        told = {"accounting": self.accounting, "quantity": self.quantity, "lines": [asdict(line) for line in self.lines]}
-        return {**told, "surveys": [asdict(line) for line in self.surveys], "together": self.together, "base": self.base}
+        told = {
+            "accounting": self.accounting,
+            "quantity": self.quantity,
+            "lines": [asdict(line) for line in self.lines],
+        }
+        return {
+            **told,
+            "surveys": [asdict(line) for line in self.surveys],
+            "together": self.together,
+            "base": self.base,
+        }
 
 
 def budget_view(catalog: Catalog, ledger: Ledger, cap: Cap) -> BudgetView:
@@ -109,7 +120,12 @@ def _with_surveys(catalog: Catalog, lines: tuple[BudgetLine, ...]) -> BudgetView
     everything = Budget(tables.epsilon + sum(survey.lifetime for survey in asked), tables.delta)
     quantity = "epsilon" if catalog.accounting == "pure" else "rho"
     return BudgetView(
-        catalog.accounting, quantity, lines, surveys, budget_words(everything) if surveys else "", base_said(catalog)
+        accounting=catalog.accounting,
+        quantity=quantity,
+        lines=lines,
+        surveys=surveys,
+        together=budget_words(everything) if surveys else "",
+        base=base_said(catalog),
     )
 
 
@@ -119,7 +135,14 @@ def _line(name: str, kind: str, cap: Cap, spent: Spent, everybody: Spent) -> Bud
     left = Spent(own.accounting, min(own.amount, everybody.amount), min(own.delta, everybody.delta))
     share = down(left.amount / cap.amount) if cap.amount else 0.0
     return BudgetLine(
-        name, kind, plain(cap.amount), plain(spent.amount), _rounded_down(left), plain(cap.delta), plain(spent.delta), share
+        name=name,
+        kind=kind,
+        cap=plain(cap.amount),
+        spent=plain(spent.amount),
+        left=_rounded_down(left),
+        delta_cap=plain(cap.delta),
+        delta_spent=plain(spent.delta),
+        share_left=share,
     )
 
 
@@ -141,11 +164,22 @@ def reachable(table: Table) -> list[str]:
 def _table(table: Table, catalog: Catalog) -> TableView:
     columns = tuple(_column(c) for c in table.columns.values() if not c.hidden)
     until = "" if table.retain_until is None else table.retain_until.isoformat()
-    unit, limits = "", ""
+    unit = ""
+    limits = ""
     if not table.public:
         assert catalog.unit is not None
-        unit, limits = catalog.unit.words, _limits(table)
-    return TableView(table.name, table.public, unit, limits, columns, table.basis, table.purposes, until)
+        unit = catalog.unit.words
+        limits = _limits(table)
+    return TableView(
+        name=table.name,
+        public=table.public,
+        unit=unit,
+        limits=limits,
+        columns=columns,
+        basis=table.basis,
+        purposes=table.purposes,
+        retain_until=until,
+    )
 
 
 def _limits(table: Table) -> str:
@@ -167,7 +201,13 @@ def _column(column: Column) -> ColumnView:
             words = _some(values)
         case _:
             words = "false, true" if column.type is Type.BOOLEAN else ""
-    return ColumnView(column.name, column.type.value, column.nullable, words, "" if column.grid is None else plain(column.grid))
+    return ColumnView(
+        name=column.name,
+        type=column.type.value,
+        nullable=column.nullable,
+        values=words,
+        grid="" if column.grid is None else plain(column.grid),
+    )
 
 
 def _some(values: tuple[Value, ...]) -> str:

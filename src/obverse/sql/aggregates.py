@@ -73,7 +73,10 @@ def aggregate_of(node: exp.Expression, rows: Scalars) -> AggregateCall:
 def _numeric(argument: Expr, name: str, node: exp.Expression) -> None:
     if not argument.facts.type.numeric:
         raise Refused(
-            "type_error", f"{name} takes numbers, not {argument.facts.type.value}.", fix="use COUNT.", span=span_of(node)
+            "type_error",
+            f"{name} takes numbers, not {argument.facts.type.value}.",
+            fix="use COUNT.",
+            span=span_of(node),
         )
 
 
@@ -99,7 +102,8 @@ def _pair(
 
 
 def _named(node: exp.Anonymous, rows: Scalars, spoken: str) -> AggregateCall:
-    name, inner = str(node.this).lower(), node.expressions
+    name = str(node.this).lower()
+    inner = node.expressions
     if len(inner) != 2:
         raise refuse("aggregate", node, name.upper())
     if name in NAMED_PAIRS:
@@ -113,7 +117,9 @@ def _counted(node: exp.Count, rows: Scalars, spoken: str) -> AggregateCall:
     inner = node.this
     if isinstance(inner, exp.Distinct):
         if any(isinstance(e, exp.Star) for e in inner.expressions):
-            raise Refused("parse_error", "COUNT(DISTINCT *) has no meaning.", fix="COUNT(*) counts rows.", span=span_of(node))
+            raise Refused(
+                "parse_error", "COUNT(DISTINCT *) has no meaning.", fix="COUNT(*) counts rows.", span=span_of(node)
+            )
         if len(inner.expressions) != 1:
             raise refuse("expression", node, "COUNT of several columns")
         argument = rows(inner.expressions[0])

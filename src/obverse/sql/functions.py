@@ -102,7 +102,8 @@ def _texts(name: str) -> Callable[[Mapping[str, exp.Expression], Reader], Expr]:
 def _log(parts: Mapping[str, exp.Expression], reader: Reader) -> Expr:
     if parts.get("expression") is None:
         return reader.make("log10", reader(parts["this"]))
-    base, x = reader(parts["this"]), reader(parts["expression"])
+    base = reader(parts["this"])
+    x = reader(parts["expression"])
     for known, name in ((2, "log2"), (10, "log10")):
         if isinstance(base, Literal) and base.value == known:
             return reader.make(name, x)
@@ -146,7 +147,9 @@ def read_function(node: exp.Expression, reader: Reader) -> Expr:
     read, known = (spelling.read, spelling.parts) if spelling is not None else SPECIAL[type(node)]
     made = read(parts, reader) if parts.keys() <= set(known) else None
     if made is None:
-        raise refuse("function", node, f"{type(node).sql_name() if isinstance(node, exp.Func) else node.key}() of this form")
+        raise refuse(
+            "function", node, f"{type(node).sql_name() if isinstance(node, exp.Func) else node.key}() of this form"
+        )
     return made
 
 

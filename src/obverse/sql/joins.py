@@ -12,13 +12,12 @@ from obverse.core.bounds import Unbounded
 from obverse.core.types import Type
 from obverse.plan.expressions import Call, Expr, Ref, key_named, refs
 from obverse.plan.functions import call
-from obverse.plan.nodes import Fold, Join, JoinKind, Reduce, Relation, Trim, Union, sides
+from obverse.plan.relation import Fold, Join, JoinKind, Reduce, Relation, Trim, Union, sides
 from obverse.plan.stability.derive import facts_of, names, reads, unit_key
 from obverse.plan.stability.filter import conjuncts
 from obverse.plan.stability.join import MANY, partners
 from obverse.sql.literals import coerce
-from obverse.sql.named import Named
-from obverse.sql.names import folded, function_name
+from obverse.sql.names import Named, folded, function_name
 from obverse.sql.parse import refuse
 from obverse.sql.scalars import Clock, Scalars
 
@@ -29,8 +28,11 @@ class Joins:
     """Joins resolved one by one, from left to right."""
 
     def __init__(self, catalog: Catalog, clock: Clock, where: exp.Expression | None, *, public_groups: bool) -> None:
-        self.catalog, self.clock, self.where = catalog, clock, where
-        self.public_groups = public_groups  # all groups of a public side are told, so that none of its rows need stay alone
+        self.catalog = catalog
+        self.clock = clock
+        self.where = where
+        # all groups of a public side are told, so that none of its rows need stay alone
+        self.public_groups = public_groups
 
     def __call__(self, left: Named, right: Named, node: exp.Join) -> Named:
         kind, swapped = self.kind(node)
@@ -55,9 +57,12 @@ class Joins:
         return replace(found, merged={n: _anew(e, found) for n, e in merged.items()})
 
     def kind(self, node: exp.Join) -> tuple[JoinKind, bool]:
-        side, word = str(node.args.get("side") or "").upper(), str(node.args.get("kind") or "").upper()
+        side = str(node.args.get("side") or "").upper()
+        word = str(node.args.get("kind") or "").upper()
         if node.args.get("method") or word not in ("", "INNER", "OUTER", "CROSS"):
-            raise refuse("clause", node, " ".join(part for part in (str(node.args.get("method") or ""), word, "JOIN") if part))
+            raise refuse(
+                "clause", node, " ".join(part for part in (str(node.args.get("method") or ""), word, "JOIN") if part)
+            )
         kinds = {"": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.LEFT, "FULL": JoinKind.FULL}
         return kinds[side], side == "RIGHT"
 
@@ -75,11 +80,15 @@ class Joins:
             return conjuncts(condition), {}
         return self.from_where(left, right, both), {}
 
-    def using(self, left: Named, right: Named, node: exp.Join, kind: JoinKind) -> tuple[tuple[Expr, ...], dict[str, Expr]]:
-        on, merged = [], {}
+    def using(
+        self, left: Named, right: Named, node: exp.Join, kind: JoinKind
+    ) -> tuple[tuple[Expr, ...], dict[str, Expr]]:
+        on = []
+        merged = {}
         for part in node.args["using"]:
             column = exp.Column(this=part if isinstance(part, exp.Identifier) else part.this)
-            a, b = left.column(column), right.column(column)
+            a = left.column(column)
+            b = right.column(column)
             on.append(call("eq", *coerce("eq", a, b)))
             merged[folded(column.this)] = call("coalesce", a, b) if kind is JoinKind.FULL else a
         return tuple(on), merged
@@ -110,7 +119,8 @@ class Joins:
         many = partners(right.facts, on)
         if many is None or many > COPIES_MAX:
             raise refuse("fanout", node, f"joining {right.spoken} on values that repeat")
-        stability, many = left.stability, max(1, many)
+        stability = left.stability
+        many = max(1, many)
         counted = not isinstance(stability.rows, Unbounded)
         if stability.keyed and stability.rows != stability.cap:
             counted = False  # rows with a key are limited by it
@@ -125,7 +135,8 @@ class Joins:
         if not left.stability.keyed or not any(_same_key(term, left, right) for term in on):
             raise refuse("join_unit", node)
         rest = tuple(term for term in on if not self.of_unit(term, left, right))
-        ours, theirs = left.stability.cap or 1, right.stability.cap or 1
+        ours = left.stability.cap or 1
+        theirs = right.stability.cap or 1
         trim = left.stability.cap != 1 and right.stability.cap != 1
         few = min(theirs, MANY)
         below = self.bounded(left, max(1, min(ours, MANY // few)), trim=trim), self.bounded(right, few, trim=trim)
@@ -140,7 +151,9 @@ class Joins:
         return len(sides) == 2 and all((left, right)[side].there(arg, self.catalog) for side, arg in sides.items())
 
     def bounded(self, side: Named, rows: int, *, trim: bool) -> Relation:
-        """One side of a join with its rows per unit bounded, so that nobody's pairs are more than MANY, however many joins."""
+        """One side of a join with its rows per unit bounded, so that nobody's pairs are more than MANY, however many
+        joins.
+        """
         stability = side.stability
         if stability.rows == 1:
             return side.relation
@@ -150,7 +163,9 @@ class Joins:
         return Trim(side.relation, rows) if bound else side.relation
 
     def single(self, side: Named) -> Relation:
-        """The one row that each unit is declared to have: were there several, merged column by column by their minimum."""
+        """The one row that each unit is declared to have: were there several, merged column by column by their
+        minimum.
+        """
         unit = unit_key(self.catalog)
         columns = sorted(names(side.relation))
         keys = tuple((c, side.ref(c)) for c in columns if side.facts.columns[c].names == unit)
@@ -186,17 +201,22 @@ def _names(term: Expr) -> str:
 def check_public(relation: Relation, catalog: Catalog, tree: exp.Expression) -> None:
     """Public rows beside private ones multiply no further either.
 
-    An engine may leave them out where no private row asks for them, so that how long they take would tell that one does.
+    An engine may leave them out where no private row asks for them, so that how long they take would tell that one
+    does.
     """
     if facts_of(relation, catalog).stability is not None:
         for side in sides(relation):
             check_public(side, catalog, tree)
     elif _copies(relation, catalog) > COPIES_MAX:
-        raise refuse("fanout", tree, "joining public tables with each other on values that repeat, beside private ones,")
+        raise refuse(
+            "fanout", tree, "joining public tables with each other on values that repeat, beside private ones,"
+        )
 
 
 def _copies(relation: Relation, catalog: Catalog) -> int:
-    """How often a row of a public relation may have been copied on the way: at each join, as values repeat on one side."""
+    """How often a row of a public relation may have been copied on the way: at each join, as values repeat on one
+    side.
+    """
     below = [_copies(side, catalog) for side in sides(relation)]
     if not isinstance(relation, Join):
         return sum(below) if isinstance(relation, Union) else max(below, default=1)

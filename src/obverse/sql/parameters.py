@@ -17,8 +17,7 @@ from sqlglot.tokens import TokenType
 
 from obverse.core.errors import Refused, Span
 from obverse.core.types import INT64_MAX, INT64_MIN
-from obverse.sql.parse import DIALECT
-from obverse.sql.screen import screen
+from obverse.sql.parse import DIALECT, screen
 
 Parameters = Sequence[object] | Mapping[str, object]
 EXPONENT_MAX = 308  # beyond it a decimal is no double
@@ -26,7 +25,9 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _NUMBER = re.compile(r"[1-9][0-9]{0,3}")
 _QUESTION = (TokenType.PLACEHOLDER, TokenType.QDCOLON)  # the second is the ?:: of ?::INT
 _ALONE = [TokenType.IN, TokenType.L_PAREN, TokenType.R_PAREN]
-_AFTER, _BEFORE = " \t\r\n\f(,=<>", " \t\r\n\f),;"  # signs that no literal grows together with
+# signs that no literal grows together with
+_AFTER = " \t\r\n\f(,=<>"
+_BEFORE = " \t\r\n\f),;"
 _TYPES = "None, bool, int, float, Decimal, str, date, datetime, or a list of these for IN (?)"
 
 
@@ -44,7 +45,8 @@ class Place:
 
 
 def bind(text: str, parameters: Parameters = ()) -> str:
-    """The question with each parameter replaced by a literal of its value; every value has a place, every place a value.
+    """The question with each parameter replaced by a literal of its value; every value has a place, every place a
+    value.
 
     Places are tokens of the SQL, so one inside a string, a quoted name or a comment is none, and a value is always one
     literal, whatever signs it holds.
@@ -82,7 +84,9 @@ def _places(text: str) -> list[Place]:
     try:
         tokens = sqlglot.tokenize(text, dialect=DIALECT)
     except SqlglotError:
-        raise Refused("parse_error", "this is not SQL that can be read.", fix="check that every quote is closed.") from None
+        raise Refused(
+            "parse_error", "this is not SQL that can be read.", fix="check that every quote is closed."
+        ) from None
     found = []
     for i, token in enumerate(tokens):
         name = "" if i + 1 == len(tokens) else _named_by(text, token, tokens[i + 1])
@@ -110,7 +114,9 @@ def _values(places: list[Place], parameters: Parameters) -> list[object]:
     """The value of each place, in order."""
     styles = {place.style for place in places}
     if len(styles) > 1:
-        raise _bad("a question writes its parameters in one way.", f"choose one of {' '.join(sorted(styles))}.", places[-1])
+        raise _bad(
+            "a question writes its parameters in one way.", f"choose one of {' '.join(sorted(styles))}.", places[-1]
+        )
     if isinstance(parameters, Mapping):
         return _named(places, parameters)
     if isinstance(parameters, (str, bytes)) or not isinstance(parameters, Sequence):
@@ -123,7 +129,10 @@ def _values(places: list[Place], parameters: Parameters) -> list[object]:
     used = {int(place.name) for place in places} if styles == {"$1"} else set(range(1, wanted + 1))
     if wanted != len(parameters) or len(used) != wanted:
         fix = "write one parameter for each value, and give one value for each parameter."
-        count = f"the question has {len(used)} parameter{_s(len(used))}, and {len(parameters)} value{_s(len(parameters))} came."
+        count = (
+            f"the question has {len(used)} parameter{_s(len(used))}, and {len(parameters)} "
+            f"value{_s(len(parameters))} came."
+        )
         raise _bad(count, fix, places[-1] if places else None)
     return [parameters[int(place.name or i + 1) - 1] for i, place in enumerate(places)]
 
@@ -146,7 +155,9 @@ def _written(value: object, place: Place) -> str:
         if not isinstance(value, (list, tuple)):
             return literal(value)
         if not place.alone or not value:
-            raise _bad("a list of values stands alone in IN (...), and is not empty.", "write x IN (?) and give a value.")
+            raise _bad(
+                "a list of values stands alone in IN (...), and is not empty.", "write x IN (?) and give a value."
+            )
         return ", ".join(literal(one) for one in value)
     except Refused as refused:
         refused.span = place.span
@@ -155,9 +166,11 @@ def _written(value: object, place: Place) -> str:
 
 def _spliced(text: str, written: list[tuple[Place, str]]) -> str:
     """The text with its literals, blanks kept between them and what stands beside."""
-    parts, done = [], 0
+    parts = []
+    done = 0
     for place, value in written:
-        start, end = place.span.start, place.span.end
+        start = place.span.start
+        end = place.span.end
         before = "" if not start or text[start - 1] in _AFTER else " "
         after = "" if end == len(text) or text[end] in _BEFORE else " "
         parts += [text[done:start], before, value, after]
@@ -174,7 +187,9 @@ def _integer(value: int) -> str:
 def _number(value: float | Decimal) -> str:
     finite = value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)
     if not finite or (isinstance(value, Decimal) and value and abs(value.adjusted()) > EXPONENT_MAX):
-        raise _bad("this number is not finite, or beyond what a double holds.", "give None for NULL, or a finite number.")
+        raise _bad(
+            "this number is not finite, or beyond what a double holds.", "give None for NULL, or a finite number."
+        )
     text = format(value, "f") if isinstance(value, Decimal) else repr(float(value))
     return f"({text})" if text.startswith("-") else text
 
@@ -187,7 +202,9 @@ def _text(value: str) -> str:
 
 def _moment(value: dt.date) -> str:
     if value != value or getattr(value, "tzinfo", None) is not None:  # the missing moment of pandas equals nothing
-        raise _bad("a timestamp has no zone here, and is never missing.", "give None for NULL, or value.replace(tzinfo=None).")
+        raise _bad(
+            "a timestamp has no zone here, and is never missing.", "give None for NULL, or value.replace(tzinfo=None)."
+        )
     if isinstance(value, dt.datetime):
         return f"TIMESTAMP '{dt.datetime.isoformat(value, sep=' ', timespec='microseconds')}'"
     return f"DATE '{dt.date.isoformat(value)}'"

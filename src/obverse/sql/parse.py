@@ -1,4 +1,7 @@
-"""Text to syntax tree, dialect always named; refuses whatever is not one SELECT."""
+"""Text to syntax tree, dialect always named; refuses whatever is not one SELECT.
+
+A first look at the text, before any parser: size, tokens, depth, blanks and string forms.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,83 @@ from sqlglot import expressions as exp
 from sqlglot.errors import SqlglotError
 
 from obverse.core.errors import Refused, Span
-from obverse.sql.screen import DEPTH_MAX, screen
 from obverse.sql.support import REFUSALS
+
+BYTES_MAX = 64_000
+TOKENS_MAX = 5_000
+DEPTH_MAX = 100
+DIGITS_MAX = 1_000
+CHAIN_MAX = 100  # NOT NOT NOT ..., - - - ...
+
+TOKEN = re.compile(
+    r"""(?P<blank>[ \t\r\n\f]+)
+      | (?P<comment>--[^\n]*)
+      | (?P<block>/\*)
+      | (?P<prefixed>(?:[eEbBxXnNrR]|[uU]&)'|\$[A-Za-z_]*\$)
+      | (?P<string>'(?:[^']|'')*')
+      | (?P<quoted>"(?:[^"]|"")*")
+      | (?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)
+      | (?P<word>[A-Za-z_][A-Za-z_0-9]*)
+      | (?P<open>[(\[{])
+      | (?P<close>[)\]}])
+      | (?P<sign>[!-/:-@\[-`{-~])
+    """,
+    re.VERBOSE,
+)
+
+
+def screen(text: str) -> None:
+    """Refuse what is too long, too deep or strangely written; linear in the text, at most 5,000 tokens."""
+    if len(text) > BYTES_MAX or len(text.encode("utf-8", "surrogatepass")) > BYTES_MAX:
+        raise Refused("too_long", f"a question has at most {BYTES_MAX} bytes.", fix="ask something shorter.")
+    if any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise Refused("parse_error", "the text holds half a character.", fix="send it as valid Unicode.")
+    place = tokens = depth = chain = 0
+    while place < len(text):
+        match = TOKEN.match(text, place)
+        if match is None:
+            raise Refused(
+                "parse_error",
+                "this character is not understood here.",
+                why="outside strings, SQL is written in ASCII.",
+                fix="use plain blanks and letters, or quote it.",
+                span=Span(place, place + 1),
+            )
+        kind = match.lastgroup
+        end = match.end()
+        if kind == "prefixed":
+            raise Refused(
+                "parse_error", "this form of string is not understood.", fix="write 'text'.", span=Span(place, end)
+            )
+        if kind == "block":
+            end = _comment_end(text, place)
+        elif kind == "number" and end - place > DIGITS_MAX:
+            raise Refused(
+                "bad_parameter", "this number is too long.", fix="write a shorter number.", span=Span(place, end)
+            )
+        elif kind not in ("blank", "comment"):
+            tokens += 1
+            depth += (kind == "open") - (kind == "close")
+            chained = match.group() in "-+~" or match.group().upper() in ("NOT", "CASE")
+            chain = chain + 1 if chained else 0 if kind not in ("open",) else chain
+            if tokens > TOKENS_MAX or depth > DEPTH_MAX or chain > CHAIN_MAX:
+                raise Refused(
+                    "too_complex", "the question is too long or too deeply nested.", fix="ask something simpler."
+                )
+        place = end
+
+
+def _comment_end(text: str, start: int) -> int:
+    end = text.find("*/", start + 2)
+    if end < 0 or "/*" in text[start + 2 : end]:
+        raise Refused(
+            "parse_error",
+            "this comment is not closed, or nested.",
+            fix="close it with */.",
+            span=Span(start, start + 2),
+        )
+    return end + 2
+
 
 DIALECT = "duckdb"
 UNDERSTOOD = frozenset(  # parts of syntax nodes that the resolver reads, and those that change nothing here
@@ -105,7 +183,9 @@ def _check_depth(tree: exp.Expression) -> None:
     while stack:
         node, depth = stack.pop()
         if depth > DEPTH_MAX:
-            raise Refused("too_complex", "the question is too deeply nested.", fix="ask something simpler.", span=span_of(node))
+            raise Refused(
+                "too_complex", "the question is too deeply nested.", fix="ask something simpler.", span=span_of(node)
+            )
         for child in node.iter_expressions():
             chained = isinstance(node, exp.And | exp.Or) and type(child) is type(node)
             stack.append((child, depth if chained else depth + 1))
@@ -122,5 +202,9 @@ def _unparsed(error: SqlglotError, text: str) -> Refused:
         width = max(1, len(details[0].get("highlight") or "x"))
         span = Span(max(0, end - width), min(len(text), max(end, 1)))
     return Refused(
-        "parse_error", "this is not SQL that can be read.", why="the parser stopped here.", fix="check the syntax.", span=span
+        "parse_error",
+        "this is not SQL that can be read.",
+        why="the parser stopped here.",
+        fix="check the syntax.",
+        span=span,
     )

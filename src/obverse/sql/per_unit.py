@@ -1,4 +1,7 @@
-"""SELECT ... GROUP BY the unit, in a subquery: each unit's own aggregates, as rows that keep their unit."""
+"""SELECT ... GROUP BY the unit, in a subquery: each unit's own aggregates, as rows that keep their unit.
+
+A unit's own value in a group, and the bounds that it is clamped to.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,63 @@ from fractions import Fraction
 from sqlglot import expressions as exp
 
 from obverse.catalog.model import Catalog
+from obverse.core.bounds import Interval
 from obverse.core.errors import Refused
-from obverse.core.types import Type
+from obverse.core.types import INT64_MAX, Type
 from obverse.plan.expressions import Expr, Ref, canonical, key_named, literal, null_of, number_bounds
 from obverse.plan.functions import call
 from obverse.plan.measures import TERM_BITS, bounded
-from obverse.plan.nodes import Filter, Fold, Map, Reduce, Relation
+from obverse.plan.relation import Filter, Fold, Map, Reduce, Relation
 from obverse.plan.stability.derive import facts_of
 from obverse.plan.stability.reduce import LEARNING_ROWS, PUBLIC_ROWS, fold_facts
-from obverse.sql.named import Named
-from obverse.sql.names import Aliases, check_apart, folded, meant, output_name
+from obverse.sql.google.parse import Contribution
+from obverse.sql.names import Aliases, Named, check_apart, folded, meant, output_name
 from obverse.sql.parse import check_parts, refuse
 from obverse.sql.scalars import Clock, Scalars
+
+WIDE = 256  # times the larger bound of a group: a row further out counts as that
+
+
+def far_out(bounds: Contribution) -> int | float:
+    """Beyond it a row is clamped before it is added up, so that the grid of sums stays fine."""
+    far = WIDE * max(abs(bounds.lo), abs(bounds.hi)) or WIDE
+    return min(far, INT64_MAX) if isinstance(far, int) else far
+
+
+def clamped(value: Expr, bounds: Contribution) -> Expr:
+    return call("clamp", value, literal(bounds.lo), literal(bounds.hi))
+
+
+def known_bounds(value: Expr) -> Interval | None:
+    try:
+        return bounded(value)
+    except Refused:
+        return None
+
+
+def rows_to_reach(value: Interval, bounds: Contribution) -> int:
+    """The least number of rows whose sum reaches both bounds, where any does; more would only coarsen the grid."""
+    up = Fraction(bounds.hi)
+    down = -Fraction(bounds.lo)
+    needed = [Fraction(1)]
+    if value.hi > 0:
+        needed.append(up / value.hi)
+    if value.lo < 0:
+        needed.append(down / -value.lo)
+    most = max(needed)
+    return -(-most.numerator // most.denominator)
+
+
+def alone(kind: str, value: Expr | None) -> Expr:
+    """The own aggregate of a unit that is one row."""
+    if kind != "count":
+        assert value is not None
+        return value
+    if value is None:
+        return literal(1)
+    there = call("is_null", value)
+    return call("case", there, literal(0), literal(1))
+
 
 KINDS: dict[type[exp.Expression], str] = {exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
 
@@ -28,7 +76,9 @@ class PerUnit:
     """One grouped subquery, resolved clause by clause."""
 
     def __init__(self, tree: exp.Select, rows: Named, catalog: Catalog, clock: Clock) -> None:
-        self.tree, self.rows, self.catalog = tree, rows, catalog
+        self.tree = tree
+        self.rows = rows
+        self.catalog = catalog
         self.plain = Scalars(rows.column, clock)
         self.post = Scalars(self.post_column, clock, self.aggregate, self.key_of)
         self.aliases = Aliases(tree.expressions)

@@ -7,8 +7,7 @@ from sqlglot import expressions as exp
 from obverse.core.types import Type
 from obverse.plan.expressions import Call, ColumnFacts, Expr, Ref, canonical
 from obverse.plan.query import Order, Output, PublicQuestion
-from obverse.sql.named import Named
-from obverse.sql.names import Aliases, folded, output_name, whole_number
+from obverse.sql.names import Aliases, Named, folded, output_name, whole_number
 from obverse.sql.parse import refuse
 from obverse.sql.scalars import Clock, Scalars
 
@@ -28,7 +27,8 @@ class _Public:
     """A question about public rows, resolved clause by clause."""
 
     def __init__(self, tree: exp.Select, rows: Named, clock: Clock) -> None:
-        self.tree, self.rows = tree, rows
+        self.tree = tree
+        self.rows = rows
         self.aliases = Aliases(tree.expressions)
         self.plain = Scalars(self.column, clock)
         self.full = Scalars(self.column, clock, self.aggregate)
@@ -75,7 +75,9 @@ class _Public:
             if any(star.args.get(form) for form in ("except_", "replace", "rename")):
                 raise refuse("clause", node, "this form of *")
             table = inner.args.get("table") if isinstance(inner, exp.Column) else None
-            return [Output(name, expr) for name, expr in self.rows.all_columns(folded(table) if table is not None else None)]
+            return [
+                Output(name, expr) for name, expr in self.rows.all_columns(folded(table) if table is not None else None)
+            ]
         name = folded(node.args["alias"]) if isinstance(node, exp.Alias) else output_name(inner)
         return [Output(name, self.full(inner))]
 
@@ -96,11 +98,13 @@ class _Public:
 
 def public_aggregate(node: exp.Expression, plain: Scalars) -> Expr:
     name = AGGREGATES[type(node)]
-    inner, distinct = node.this, False
+    inner = node.this
+    distinct = False
     if isinstance(inner, exp.Distinct):
         if len(inner.expressions) != 1 or isinstance(inner.expressions[0], exp.Star):
             raise refuse("expression", node, "this DISTINCT")
-        inner, distinct = inner.expressions[0], True
+        inner = inner.expressions[0]
+        distinct = True
     args = () if inner is None or isinstance(inner, exp.Star) else (plain(inner),)
     kind = Type.INTEGER if name == "count" else Type.DOUBLE
     if name in ("min", "max") and args:

@@ -1,36 +1,304 @@
-"""FROM to a relation: tables, WITH, subqueries, joins, set operations, and what WHERE looks up in other rows."""
+"""FROM to a relation: tables, WITH, subqueries, joins, set operations, and what WHERE looks up in other rows.
+
+IN and EXISTS: rows that look into others, of the same unit or of public tables; each look-up adds one truth.
+
+Rows that the question writes down: VALUES, UNNEST of a list, and a SELECT without FROM. Public, since the question is.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+import itertools
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NoReturn
 
 from sqlglot import expressions as exp
 
 from obverse.catalog.model import Catalog
 from obverse.core.types import Type, Value
-from obverse.plan.expressions import Expr, Literal, Ref, key_named, literal, null_of
-from obverse.plan.functions import call
+from obverse.plan.expressions import Expr, Literal, Ref, as_kind, key_named, literal, null_of
+from obverse.plan.functions import call, meaning
 from obverse.plan.functions.base import common_type
-from obverse.plan.nodes import Filter, Map, Mark, Reduce, Relation, Scan, Union
-from obverse.plan.stability.derive import facts_of, unit_key, unused
+from obverse.plan.relation import Filter, Listed, Map, Mark, Reduce, Relation, Scan, Union
+from obverse.plan.stability.derive import facts_of, reads, unit_key, unused
 from obverse.sql.joins import Joins, check_join_item
-from obverse.sql.look_up import LookUp, as_type, sure
-from obverse.sql.meant import instead
-from obverse.sql.named import Named
-from obverse.sql.names import by_name, check_apart, folded, function_name, output_name
+from obverse.sql.names import Named, by_name, check_apart, folded, function_name, instead, output_name, whole_number
 from obverse.sql.parse import refuse
 from obverse.sql.per_unit import PerUnit
-from obverse.sql.scalars import Clock
-from obverse.sql.written import one_row, settled, written
+from obverse.sql.scalars import Clock, Scalars
+
+Pairs = Sequence[tuple[Expr, Expr]]
+
+
+DOUBTS_MAX = 8  # look-ups that one IN may need to tell NULL from FALSE
+EQUAL = "equal"
+OURS = "NULL outside"
+THEIRS = "NULL inside"
+
+
+def as_type(expr: Expr, kind: Type) -> Expr:
+    return expr if expr.facts.type is kind else call(f"to_{kind.value}", expr)
+
+
+def sure(where: exp.Expression) -> frozenset[int]:
+    """Those IN of a WHERE for which NULL is as good as FALSE: nothing but AND and OR stands above them."""
+    where = where.unnest()
+    if isinstance(where, exp.And | exp.Or):
+        return frozenset(found for part in where.flatten() for found in sure(part))
+    return frozenset((id(where),)) if isinstance(where, exp.In) else frozenset()
+
+
+class LookUp:
+    """Rows whose expressions may look into others by IN and EXISTS; each look-up adds one truth to the rows.
+
+    `sure` are the IN for which NULL is as good as FALSE.
+    """
+
+    def __init__(self, relations: Relations, rows: Named, sure: frozenset[int] = frozenset()) -> None:
+        self.relations = relations
+        self.rows = rows
+        self.sure = sure
+        self.scalars = LookUpScalars(self)
+
+    def column(self, node: exp.Column) -> Expr:
+        return self.rows.column(node)
+
+    def membership(self, node: exp.In) -> Expr:
+        """x IN (SELECT y ...): TRUE where an equal is found, NULL where a NULL on either side may be one, else
+        FALSE.
+        """
+        query = node.args["query"]
+        if _reads_outside(query):
+            raise refuse("correlated", node)
+        inner = self.relations.derived(query.this if isinstance(query, exp.Subquery) else query, "inner")
+        columns = list(inner.scopes[0][1].values())
+        values = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
+        if len(columns) != len(values):
+            raise refuse("in_member", node)
+        pairs = []
+        for value, column in zip(values, columns):
+            a = self.scalars(value)
+            b = inner.ref(column)
+            kind = common_type((a.facts, b.facts), "IN")
+            pairs.append((as_type(a, kind), as_type(b, kind)))
+        found = self.mark(inner, pairs, node)
+        doubts = [] if id(node) in self.sure else self.doubts(inner, pairs, node)
+        if not doubts:
+            return found
+        doubt = call("or", *doubts) if len(doubts) > 1 else doubts[0]
+        return call("case", found, literal(True), doubt, null_of(Type.BOOLEAN), literal(False))
+
+    def doubts(self, inner: Named, pairs: Pairs, node: exp.Expression) -> list[Expr]:
+        """Each way in which a row inside equals but for NULLs.
+
+        Only rows of the same unit may be asked, or public ones.
+        """
+        ways = [
+            (
+                EQUAL,
+                *((OURS,) if self.may_be_null(a, self.rows) else ()),
+                *((THEIRS,) if self.may_be_null(b, inner) else ()),
+            )
+            for a, b in pairs
+        ]
+        linked = any(
+            way == (EQUAL,) and key_named(a) and key_named(a) == key_named(b) for way, (a, b) in zip(ways, pairs)
+        )
+        if math.prod(map(len, ways)) > DOUBTS_MAX or not (linked or inner.public):
+            raise refuse("nullable_in", node)
+        return [self.doubt(inner, pairs, way, node) for way in list(itertools.product(*ways))[1:]]
+
+    def may_be_null(self, expr: Expr, rows: Named) -> bool:
+        return expr.facts.nullable and not (key_named(expr) and rows.there(expr, self.relations.catalog))
+
+    def doubt(self, inner: Named, pairs: Pairs, way: Sequence[str], node: exp.Expression) -> Expr:
+        nulls = [call("is_null", b) for (_, b), how in zip(pairs, way) if how == THEIRS]
+        if nulls:
+            inner = inner.over(Filter(inner.relation, _all(nulls)), self.relations.catalog)
+        found = self.mark(inner, [pair for pair, how in zip(pairs, way) if how == EQUAL], node)
+        return _all([*(call("is_null", a) for (a, _), how in zip(pairs, way) if how == OURS), found])
+
+    def exists(self, node: exp.Exists) -> Expr:
+        """EXISTS (SELECT ... WHERE inner = outer AND ...)."""
+        tree = node.this.this if isinstance(node.this, exp.Subquery) else node.this
+        if (
+            not isinstance(tree, exp.Select)
+            or tree.args.get("group")
+            or tree.args.get("having")
+            or tree.args.get("with_")
+        ):
+            raise refuse("correlated", node)
+        if any(isinstance(e, exp.AggFunc) for output in tree.expressions for e in output.walk()):
+            raise refuse("clause", node, "an aggregate in EXISTS")
+        if whole_number(tree.args.get("limit")) == 0 or whole_number(tree.args.get("offset")):
+            raise refuse("clause", node, "LIMIT 0 or OFFSET in EXISTS")
+        own = []
+        pairs = []
+        inner = self.relations.joined(tree)
+        where = tree.args.get("where")
+        terms = [] if where is None else list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
+        for term in terms:
+            plain = term.unnest()
+            if all(inner.has(c) for c in plain.find_all(exp.Column)):
+                own.append(plain)
+            else:
+                pairs.append(self.pair(plain, inner))
+        if own:
+            inner = self.relations.filtered(inner, exp.and_(*own) if len(own) > 1 else own[0])
+        if inner.public and not pairs:
+            raise refuse("correlated", node)
+        return self.mark(inner, pairs, node)
+
+    def pair(self, term: exp.Expression, inner: Named) -> tuple[Expr, Expr]:
+        """An equality between a row outside and a row inside."""
+        if not isinstance(term, exp.EQ):
+            raise refuse("correlated", term)
+        inside = [all(inner.has(c) for c in side.find_all(exp.Column)) for side in (term.this, term.expression)]
+        ours, theirs = (term.expression, term.this) if inside[0] else (term.this, term.expression)
+        # a name inside hides the same outside
+        if sum(inside) != 1 or any(inner.has(c) for c in ours.find_all(exp.Column)):
+            raise refuse("correlated", term)
+        a = self.scalars(ours)
+        b = Scalars(inner.column, self.relations.clock)(theirs)
+        kind = common_type((a.facts, b.facts), "=")
+        return as_type(a, kind), as_type(b, kind)
+
+    def mark(self, inner: Named, pairs: Pairs, node: exp.Expression) -> Expr:
+        """Whether a row inside equals in all pairs; the same look-up twice is one."""
+        catalog = self.relations.catalog
+        if not inner.public:
+            if self.rows.public:
+                raise refuse("private_filter", node)
+            linked = [(a, b) for a, b in pairs if key_named(a) and key_named(a) == key_named(b)]
+            if not linked or not self.rows.stability.keyed or not inner.stability.keyed:
+                raise refuse("join_unit", node)
+            pairs = [(a, b) for a, b in pairs if not self.of_unit(a, b, inner)]
+        known = self.rows.relation
+        while isinstance(known, Mark):
+            if known.right == inner.relation and known.on == tuple(pairs):
+                return self.rows.ref(known.name)
+            known = known.left
+        name = unused(f"look_up{len(self.rows.facts.columns)}", self.rows.facts.columns)
+        self.rows = self.rows.over(Mark(self.rows.relation, inner.relation, tuple(pairs), name, unknown=False), catalog)
+        return self.rows.ref(name)
+
+    def of_unit(self, a: Expr, b: Expr, inner: Named) -> bool:
+        """Whether the equality says no more than that both rows are of the same unit, which is always asked."""
+        catalog = self.relations.catalog
+        return (
+            key_named(a) == key_named(b) == unit_key(catalog)
+            and self.rows.there(a, catalog)
+            and inner.there(b, catalog)
+        )
+
+
+class LookUpScalars(Scalars):
+    """Expressions in which IN and EXISTS may look into a subquery."""
+
+    def __init__(self, look_up: LookUp) -> None:
+        super().__init__(look_up.column, look_up.relations.clock)
+        self.look_up = look_up
+
+    def __call__(self, node: exp.Expression) -> Expr:
+        match node:
+            case exp.In() if node.args.get("query") is not None:
+                return self.look_up.membership(node)
+            case exp.Exists():
+                return self.look_up.exists(node)
+            case exp.Subquery() if _reads_outside(node):
+                raise refuse("correlated", node)
+            case _:
+                return super().__call__(node)
+
+
+def _all(terms: Sequence[Expr]) -> Expr:
+    return call("and", *terms) if len(terms) > 1 else terms[0]
+
+
+def _reads_outside(node: exp.Expression) -> bool:
+    """Whether a subquery names a table alias that it does not define itself."""
+    own = {t.alias_or_name.lower() for t in node.find_all(exp.Table, exp.Subquery, exp.Values, exp.Unnest)}
+    return any(c.table and c.table.lower() not in own for c in node.find_all(exp.Column))
+
+
+ROWS_MAX = 10_000
+
+
+def written(node: exp.Values | exp.Unnest, catalog: Catalog, clock: Clock) -> Named:
+    """The rows under their alias; columns without a name are col0 ..., that of a list has the list's own."""
+    alias = node.args.get("alias")
+    table = folded(alias.this) if alias is not None and alias.this is not None else "listed"
+    given = [folded(column) for column in alias.args.get("columns") or ()] if alias is not None else []
+    rows = _rows(node)
+    if not rows:
+        raise refuse("clause", node, "an empty list")
+    if len(rows) > ROWS_MAX:
+        raise refuse("clause", node, f"a list of more than {ROWS_MAX:,} rows")
+    if len({len(row) for row in rows}) > 1 or len(given) > len(rows[0]):
+        raise refuse("clause", node, "rows of different lengths")
+    own = [table] if isinstance(node, exp.Unnest) else [f"col{n}" for n in range(len(rows[0]))]
+    names = given + own[len(given) :]
+    check_apart(names, node)
+    scalars = Scalars(_no_column, clock)
+    columns = list(zip(*([scalars(value) for value in row] for row in rows)))
+    types = [common_type(tuple(value.facts for value in column), "a column of VALUES") for column in columns]
+    values = [[as_kind(_constant(value), kind) for value in column] for column, kind in zip(columns, types)]
+    relation = Listed(tuple(zip(names, types)), tuple(zip(*values)))
+    return Named(relation, facts_of(relation, catalog), ((table, {name: name for name in names}),))
+
+
+def one_row(catalog: Catalog) -> Named:
+    """What a SELECT without FROM reads."""
+    relation = Listed((), ((),))
+    return Named(relation, facts_of(relation, catalog), (("", {}),))
+
+
+def settled(relation: Relation) -> Relation:
+    """Rows that hold nothing but constants, however they are written, as a list."""
+    match relation:
+        case Map(Listed((), rows), outputs) if not reads(*(expr for _, expr in outputs)):
+            values = tuple(_constant(expr) for _, expr in outputs)
+            return Listed(tuple((name, expr.facts.type) for name, expr in outputs), (values,) * len(rows))
+        case Map(Listed(columns, rows), outputs) if all(isinstance(expr, Ref) for _, expr in outputs):
+            places = [[name for name, _ in columns].index(expr.name) for _, expr in outputs]  # type: ignore[union-attr]
+            named = tuple((name, columns[n][1]) for (name, _), n in zip(outputs, places))
+            return Listed(named, tuple(tuple(row[n] for n in places) for row in rows))
+        case Union((Listed(columns, rows), Listed(others, more))) if columns == others:
+            return Listed(columns, rows + more)
+        case _:
+            return relation
+
+
+def _rows(node: exp.Values | exp.Unnest) -> list[list[exp.Expression]]:
+    if isinstance(node, exp.Values):
+        return [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
+    lists = node.expressions
+    if len(lists) != 1 or not isinstance(lists[0], exp.Array) or node.args.get("offset"):
+        raise refuse("fanout", node, function_name(node))
+    return [[value] for value in lists[0].expressions]
+
+
+def _no_column(node: exp.Column) -> NoReturn:
+    raise refuse("fanout", node, "a list of a row's own values")
+
+
+def _constant(expr: Expr) -> Value:
+    """The value of an expression without columns, by the functions' own references."""
+    if isinstance(expr, Literal):
+        return expr.value
+    return meaning(expr, [_constant(arg) for arg in expr.args])  # type: ignore[union-attr,arg-type]
+
 
 FILLERS: dict[Type, Value] = {
     Type.INTEGER: 0, Type.DOUBLE: 0.0, Type.BOOLEAN: False, Type.TEXT: "", Type.DATE: dt.date(1970, 1, 1),
     Type.TIMESTAMP: dt.datetime(1970, 1, 1),
 }  # fmt: skip
 BLOCKS_MAX = 64  # subqueries and joins of one question, each use of a WITH counted
-ALLOWED_CLAUSES = frozenset(("expressions", "from_", "where", "group", "having", "order", "limit", "offset", "distinct"))
+ALLOWED_CLAUSES = frozenset(
+    ("expressions", "from_", "where", "group", "having", "order", "limit", "offset", "distinct")
+)
 
 
 @dataclass(slots=True)
@@ -100,7 +368,9 @@ class Relations:
             if node.args.get("pivots") or node.args.get("sample"):
                 raise refuse("clause", node, "this form of FROM")
             alias = folded(node.args["alias"].this) if node.args.get("alias") else "subquery"
-            renamed = tuple(folded(c) for c in node.args["alias"].args.get("columns") or ()) if node.args.get("alias") else ()
+            renamed = (
+                tuple(folded(c) for c in node.args["alias"].args.get("columns") or ()) if node.args.get("alias") else ()
+            )
             return self.derived(node.this, alias, renamed)
         if isinstance(node, exp.Values | exp.Unnest):
             return written(node, self.catalog, self.clock)
@@ -112,7 +382,9 @@ class Relations:
         if node.args.get("sample"):
             raise refuse("sample", node)
         unknown = [k for k, v in node.args.items() if v and k not in ("this", "alias", "db", "catalog", "joins")]
-        renamed = tuple(folded(c) for c in node.args["alias"].args.get("columns") or ()) if node.args.get("alias") else ()
+        renamed = (
+            tuple(folded(c) for c in node.args["alias"].args.get("columns") or ()) if node.args.get("alias") else ()
+        )
         if unknown or node.args.get("joins"):
             raise refuse("clause", node, "this form of FROM")
         if node.args.get("db") or node.args.get("catalog"):
@@ -214,7 +486,8 @@ class Relations:
         """UNION [ALL], INTERSECT, EXCEPT."""
         if tree.args.get("limit") or tree.args.get("offset") or tree.args.get("by_name"):
             raise refuse("clause", tree, "LIMIT or BY NAME in a set operation")
-        left, right = self.query(tree.this), self.query(tree.expression)
+        left = self.query(tree.this)
+        right = self.query(tree.expression)
         if left.public != right.public:
             raise refuse("unit_lost", tree, f"{tree.key.upper()} of private and public rows")
         left, right = self.aligned(left, right, tree)
@@ -234,7 +507,8 @@ class Relations:
             raise refuse("unit_lost", tree, tree.key.upper())
         pairs: list[tuple[Expr, Expr]] = []
         for name in order:
-            a, b = left.ref(name), right.ref(name)
+            a = left.ref(name)
+            b = right.ref(name)
             if unit_key(self.catalog) and key_named(a) == key_named(b) == unit_key(self.catalog) and not left.public:
                 if right.there(b, self.catalog) and left.there(a, self.catalog):
                     continue
@@ -252,12 +526,15 @@ class Relations:
 
     def aligned(self, left: Named, right: Named, tree: exp.Expression) -> tuple[Named, Named]:
         """Both sides with the left's names and common types, by position."""
-        a, b = list(left.scopes[0][1].items()), list(right.scopes[0][1].items())
+        a = list(left.scopes[0][1].items())
+        b = list(right.scopes[0][1].items())
         if len(a) != len(b):
             raise refuse("clause", tree, "sides with different numbers of columns")
-        ours, theirs = [], []
+        ours = []
+        theirs = []
         for (name, x), (_, y) in zip(a, b):
-            one, other = left.ref(x), right.ref(y)
+            one = left.ref(x)
+            other = right.ref(y)
             kind = common_type((one.facts, other.facts), "a set operation")
             ours.append((name, as_type(one, kind)))
             theirs.append((name, as_type(other, kind)))

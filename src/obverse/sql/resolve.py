@@ -1,8 +1,12 @@
-"""Syntax tree and catalog to a question; refuses what it cannot prove, before anything is spent."""
+"""Syntax tree and catalog to a question; refuses what it cannot prove, before anything is spent.
+
+GROUP BY: keys, and the sets of them that ROLLUP, CUBE and GROUPING SETS stand for.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,31 +16,91 @@ from obverse.catalog.model import Catalog
 from obverse.core.bounds import interval
 from obverse.core.errors import Refused
 from obverse.core.types import Type
+from obverse.plan import expressions
 from obverse.plan.aggregates import BY_NAME
-from obverse.plan.expressions import ColumnFacts, Expr, Ref, canonical, domain, key_named, literal, refs
 from obverse.plan.functions import call
-from obverse.plan.nodes import Cells, Key, Map, Scan
 from obverse.plan.query import COUNT_MAX, AggregateCall, Order, Output, PublicQuestion, Question
+from obverse.plan.relation import Cells, Key, Map, Scan
 from obverse.plan.stability.derive import pruned, unit_key
 from obverse.sql.aggregates import aggregate_of, is_aggregate
-from obverse.sql.google.gathered import Gathered
-from obverse.sql.google.google import Clause, read_clause
-from obverse.sql.google.google_tokens import bad
-from obverse.sql.google.searching import Found
-from obverse.sql.grouping import grouping
+from obverse.sql.google.parse import Clause, bad, read_clause
+from obverse.sql.google.query import Found, Gathered
 from obverse.sql.joins import check_public
-from obverse.sql.look_up import LookUp
-from obverse.sql.named import Named
-from obverse.sql.names import Aliases, folded, meant, output_name, whole_number
+from obverse.sql.names import Aliases, Named, folded, meant, output_name, whole_number
 from obverse.sql.parse import check_parts, parse, refuse, span_of
 from obverse.sql.public import resolve_public
-from obverse.sql.relations import Relations
+from obverse.sql.relations import LookUp, Relations
 from obverse.sql.scalars import Clock, Scalars
+
+SETS_MAX = 64
+KEYS_MAX = 64
+FORMS = ("rollup", "cube", "grouping_sets")
+Nodes = tuple[exp.Expression, ...]
+
+
+def grouping(group: exp.Group) -> tuple[list[exp.Expression], list[tuple[int, ...]]]:
+    """The keys that GROUP BY names, each once, and the sets, as places among them. Plain GROUP BY is one set of all."""
+    if group.args.get("all") is not None:
+        raise refuse("group_by_all")
+    if group.args.get("totals"):
+        raise refuse("grouping_sets", group, "WITH TOTALS")
+    if len(group.expressions) > KEYS_MAX:
+        raise refuse("key_size", group, f"{KEYS_MAX} keys, or their")
+    parts: list[list[Nodes]] = []
+    for node in [*group.expressions, *(n for form in FORMS for n in group.args.get(form) or ())]:
+        parts.append(_sets(node))
+    found = [tuple(itertools.chain(*chosen)) for chosen in itertools.product(*parts)]
+    if len(found) > SETS_MAX:
+        raise refuse("key_size", group, f"{SETS_MAX} grouping sets")
+    keys: dict[str, exp.Expression] = {}
+    for chosen in found:
+        for node in chosen:
+            keys.setdefault(node.sql(dialect="duckdb"), node)
+    order = list(keys)
+    places = [tuple(sorted({order.index(node.sql(dialect="duckdb")) for node in chosen})) for chosen in found]
+    return list(keys.values()), places
+
+
+def _rollup(node: exp.Expression) -> list[Nodes]:
+    """All, then one less from the right each time."""
+    items = [_items(part) for part in node.expressions]
+    if not items:
+        raise refuse("grouping_sets", node, "WITH ROLLUP")
+    return [tuple(itertools.chain(*items[:n])) for n in range(len(items), -1, -1)]
+
+
+def _cube(node: exp.Expression) -> list[Nodes]:
+    items = [_items(part) for part in node.expressions]
+    if not items:
+        raise refuse("grouping_sets", node, "WITH CUBE")
+    if 2 ** len(items) > SETS_MAX:
+        raise refuse("key_size", node, f"{SETS_MAX} grouping sets")
+    chosen = itertools.product((True, False), repeat=len(items))
+    return [tuple(itertools.chain(*(item for item, there in zip(items, mask) if there))) for mask in chosen]
+
+
+def _sets(node: exp.Expression) -> list[Nodes]:
+    if isinstance(node, exp.Rollup):
+        return _rollup(node)
+    if isinstance(node, exp.Cube):
+        return _cube(node)
+    if isinstance(node, exp.GroupingSets):
+        return [chosen for part in node.expressions for chosen in _sets(part)]
+    return [_items(node)]
+
+
+def _items(node: exp.Expression) -> Nodes:
+    """One expression, or several in parentheses."""
+    if isinstance(node, exp.Tuple):
+        return tuple(node.expressions)
+    return (node.this,) if isinstance(node, exp.Paren) else (node,)
+
 
 CELLS_MAX = 1 << 20
 GROUPING_MAX = 32  # keys, each a bit
 CELLS_OF_A_KEY_MAX = 1 << 12  # public cells of each discovered key
-CHOSEN = ("mode", "min", "max", "percentile_disc", "quantile_disc")  # of which the answer is one of the values, or between them
+# of which the answer is one of the values, or between them
+CHOSEN = ("mode", "min", "max", "percentile_disc", "quantile_disc")
 SUM_MAX = 1 << 61
 
 
@@ -49,7 +113,9 @@ def resolve(text: str, catalog: Catalog, now: dt.datetime, found: Found | None =
         relations = Relations(catalog, clock).within(tree)
         rows = relations.rows(tree, public_groups=clause is not None and clause.public)
         if rows.public and clause is not None:
-            raise bad("nothing here is private, so WITH DIFFERENTIAL_PRIVACY has no meaning.", "leave it out.", clause.span)
+            raise bad(
+                "nothing here is private, so WITH DIFFERENTIAL_PRIVACY has no meaning.", "leave it out.", clause.span
+            )
         if rows.public:
             return resolve_public(tree, rows, clock)
         return _Private(tree, catalog, rows, relations, clause, found or {}).question()
@@ -63,22 +129,24 @@ def resolve(text: str, catalog: Catalog, now: dt.datetime, found: Found | None =
 class PostScalars(Scalars):
     """Expressions over keys and aggregates."""
 
-    def resolve(self, node: exp.Expression) -> Expr:
+    def resolve(self, node: exp.Expression) -> expressions.Expr:
         if isinstance(node, exp.Grouping | exp.GroupingId):
             return self.left_out(node.expressions)
         return self.aggregated(node) if is_aggregate(node) else super().resolve(node)
 
-    def left_out(self, nodes: list[exp.Expression]) -> Expr:
+    def left_out(self, nodes: list[exp.Expression]) -> expressions.Expr:
         """GROUPING: a bit for each key, 1 in subtotals that leave it out."""
         if len(nodes) > GROUPING_MAX:
             raise refuse("clause", nodes[0], f"GROUPING of more than {GROUPING_MAX} keys")
-        found: Expr = literal(0)
+        found: expressions.Expr = expressions.literal(0)
         for place, node in enumerate(reversed(nodes)):
             key = self(node)
-            if not isinstance(key, Ref) or not key.name.startswith("key"):
+            if not isinstance(key, expressions.KeyRef):
                 raise refuse("ungrouped", node, node.sql(dialect="duckdb"))
-            bit = Ref(f"left_out{key.name.removeprefix('key')}", ColumnFacts(Type.INTEGER, False, interval(0, 1), Fraction(1)))
-            found = call("add", found, call("multiply", bit, literal(1 << place)))
+            bit = expressions.GroupingRef(
+                key.index, expressions.ColumnFacts(Type.INTEGER, False, interval(0, 1), Fraction(1))
+            )
+            found = call("add", found, call("multiply", bit, expressions.literal(1 << place)))
         return found
 
 
@@ -88,7 +156,9 @@ class _Private:
     def __init__(
         self, tree: exp.Select, catalog: Catalog, rows: Named, relations: Relations, clause: Clause | None, found: Found
     ) -> None:
-        self.tree, self.catalog, self.clock = tree, catalog, relations.clock
+        self.tree = tree
+        self.catalog = catalog
+        self.clock = relations.clock
         self.gathered = None if clause is None else Gathered(clause, rows, catalog, found)
         self.look_up = LookUp(relations, rows)
         self.keys: list[Key] = []
@@ -120,13 +190,25 @@ class _Private:
         if self.aggregates and not any(self.reads_aggregate(o.expr) for o in outputs):
             raise refuse("no_aggregate", tree)
         having = self.condition(tree.args["having"]) if tree.args.get("having") else None
-        order = tuple(self.order_term(o, outputs) for o in (tree.args["order"].expressions if tree.args.get("order") else ()))
-        limit, offset = whole_number(tree.args.get("limit")), whole_number(tree.args.get("offset"))
+        order = tuple(
+            self.order_term(o, outputs) for o in (tree.args["order"].expressions if tree.args.get("order") else ())
+        )
+        limit = whole_number(tree.args.get("limit"))
+        offset = whole_number(tree.args.get("offset"))
         now = self.clock.moment.isoformat() if self.clock.read else None
         asked = Question(
-            self.named.relation, tuple(self.keys), tuple(self.aggregates), outputs, having, order, limit, offset or 0, now,
-            self.sets, bool(tree.args.get("distinct")),
-        )  # fmt: skip
+            self.named.relation,
+            tuple(self.keys),
+            tuple(self.aggregates),
+            outputs,
+            having,
+            order,
+            limit,
+            offset or 0,
+            now,
+            self.sets,
+            bool(tree.args.get("distinct")),
+        )
         check_public(asked.relation, self.catalog, tree)
         if asked.listing:
             self.check_declared()
@@ -175,7 +257,11 @@ class _Private:
         spoken = written.sql(dialect="duckdb")
         if expr.facts.identifies:
             raise refuse("unit_key", written, spoken)
-        values = domain(expr.facts) if self.gathered is None else self.gathered.domain(expr, spoken, span_of(written))
+        values = (
+            expressions.domain(expr.facts)
+            if self.gathered is None
+            else self.gathered.domain(expr, spoken, span_of(written))
+        )
         return Key(spoken, expr, values, expr.facts.nullable)
 
     def output(self, node: exp.Expression) -> Output:
@@ -185,7 +271,7 @@ class _Private:
         name = folded(node.args["alias"]) if isinstance(node, exp.Alias) else output_name(inner)
         return Output(name, self.post(inner))
 
-    def post_column(self, node: exp.Column) -> Expr:
+    def post_column(self, node: exp.Column) -> expressions.Expr:
         name = folded(node.this) if isinstance(node.this, exp.Identifier) else ""
         aliased = None if node.args.get("table") else self.aliases(name)
         if aliased is not None and not (isinstance(aliased, exp.Column) and folded(aliased.this) == name):
@@ -193,40 +279,45 @@ class _Private:
         self.named.column(node)
         raise refuse("ungrouped", node, node.sql(dialect="duckdb"))
 
-    def key_of(self, node: exp.Expression) -> Expr | None:
+    def key_of(self, node: exp.Expression) -> expressions.Expr | None:
         """The key that the expression is, if it is one."""
         if not self.keys or isinstance(node, exp.Literal) or node.find(exp.AggFunc):
             return None
         before = self.look_up.rows
         try:
-            text = canonical(self.rows(node))
+            text = expressions.canonical(self.rows(node))
         except Refused:
             return None
         finally:
             self.look_up.rows = before
         for n, key in enumerate(self.keys):
-            if canonical(key.expr) == text:
-                return Ref(f"key{n}", key.expr.facts)
+            if expressions.canonical(key.expr) == text:
+                return expressions.KeyRef(n, key.expr.facts)
         return None
 
-    def post_aggregate(self, node: exp.Expression) -> Expr:
+    def post_aggregate(self, node: exp.Expression) -> expressions.Expr:
         """An aggregate of the question: shared when it stands twice."""
         made = aggregate_of(node, self.rows)
         unit = unit_key(self.catalog)
-        if made.function == "count_distinct" and made.argument is not None and unit and key_named(made.argument) == unit:
+        if (
+            made.function == "count_distinct"
+            and made.argument is not None
+            and unit
+            and expressions.key_named(made.argument) == unit
+        ):
             made = replace(made, function="count_units")
         if self.gathered is not None:
             made = self.gathered.aggregate(made)
         for n, known in enumerate(self.aggregates):
             if known.identity == made.identity:
-                return Ref(f"agg{n}", aggregate_facts(known))
+                return expressions.AggregateRef(n, aggregate_facts(known))
         self.aggregates.append(made)
-        return Ref(f"agg{len(self.aggregates) - 1}", aggregate_facts(made))
+        return expressions.AggregateRef(len(self.aggregates) - 1, aggregate_facts(made))
 
-    def reads_aggregate(self, expr: Expr) -> bool:
-        return any(ref.name.startswith("agg") for ref in refs(expr))
+    def reads_aggregate(self, expr: expressions.Expr) -> bool:
+        return bool(expressions.aggregates_in(expr))
 
-    def condition(self, node: exp.Expression) -> Expr:
+    def condition(self, node: exp.Expression) -> expressions.Expr:
         expr = self.post(node.this)
         if expr.facts.type is not Type.BOOLEAN:
             raise refuse("where", node)
@@ -247,11 +338,11 @@ class _Private:
         return Order(expr, bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
 
 
-def aggregate_facts(made: AggregateCall) -> ColumnFacts:
+def aggregate_facts(made: AggregateCall) -> expressions.ColumnFacts:
     kind = BY_NAME[made.function].type(made)
     if kind is not Type.INTEGER:
-        return ColumnFacts(kind, nullable=False)
+        return expressions.ColumnFacts(kind, nullable=False)
     if made.argument is not None and made.function in CHOSEN:
-        return ColumnFacts(kind, nullable=False, bounds=made.argument.facts.bounds)
+        return expressions.ColumnFacts(kind, nullable=False, bounds=made.argument.facts.bounds)
     size = COUNT_MAX if made.function in ("count", "count_distinct", "count_units", "regr_count") else SUM_MAX
-    return ColumnFacts(kind, nullable=False, bounds=interval(-size, size))
+    return expressions.ColumnFacts(kind, nullable=False, bounds=interval(-size, size))

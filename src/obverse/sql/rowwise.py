@@ -1,4 +1,6 @@
-"""Whether a view's definition gives each row from one row of its base: projection, a filter by the row itself, and casts."""
+"""Whether a view's definition gives each row from one row of its base: projection, a filter by the row itself, and
+casts.
+"""
 
 from __future__ import annotations
 
@@ -12,35 +14,165 @@ from sqlglot.errors import SqlglotError
 from obverse.core.relation import OTHER, Relation
 
 LISTED: tuple[type[exp.Expression], ...] = (
-    exp.Paren, exp.Literal, exp.Boolean, exp.Null, exp.And, exp.Or, exp.Not, exp.Case, exp.If, exp.Is, exp.In, exp.Between,
-    exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Coalesce,
-    exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.DPipe, exp.Like, exp.ILike, exp.Nullif, exp.Greatest,
-    exp.Least, exp.Abs, exp.Round, exp.Floor, exp.Ceil, exp.Sign, exp.Lower, exp.Upper, exp.Trim, exp.Length, exp.Substring,
-    exp.Left, exp.Right, exp.Concat, exp.Replace, exp.Extract, exp.Year, exp.Month, exp.Day, exp.Array, exp.Any,
-    exp.SplitPart, exp.StartsWith, exp.EndsWith, exp.Contains, exp.DateTrunc, exp.TimestampTrunc, exp.DateDiff, exp.TimeToStr,
-    exp.ToDays, exp.AtTimeZone, exp.RegexpLike, exp.RegexpILike, exp.StrPosition, exp.Trunc, exp.Pow, exp.Sqrt, exp.Exp, exp.Ln,
-    exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot, exp.RegexpReplace, exp.RegexpExtract,
-)  # fmt: skip
+    exp.Paren,
+    exp.Literal,
+    exp.Boolean,
+    exp.Null,
+    exp.And,
+    exp.Or,
+    exp.Not,
+    exp.Case,
+    exp.If,
+    exp.Is,
+    exp.In,
+    exp.Between,
+    exp.EQ,
+    exp.NEQ,
+    exp.GT,
+    exp.GTE,
+    exp.LT,
+    exp.LTE,
+    exp.NullSafeEQ,
+    exp.NullSafeNEQ,
+    exp.Coalesce,
+    exp.Neg,
+    exp.Add,
+    exp.Sub,
+    exp.Mul,
+    exp.Div,
+    exp.IntDiv,
+    exp.Mod,
+    exp.DPipe,
+    exp.Like,
+    exp.ILike,
+    exp.Nullif,
+    exp.Greatest,
+    exp.Least,
+    exp.Abs,
+    exp.Round,
+    exp.Floor,
+    exp.Ceil,
+    exp.Sign,
+    exp.Lower,
+    exp.Upper,
+    exp.Trim,
+    exp.Length,
+    exp.Substring,
+    exp.Left,
+    exp.Right,
+    exp.Concat,
+    exp.Replace,
+    exp.Extract,
+    exp.Year,
+    exp.Month,
+    exp.Day,
+    exp.Array,
+    exp.Any,
+    exp.SplitPart,
+    exp.StartsWith,
+    exp.EndsWith,
+    exp.Contains,
+    exp.DateTrunc,
+    exp.TimestampTrunc,
+    exp.DateDiff,
+    exp.TimeToStr,
+    exp.ToDays,
+    exp.AtTimeZone,
+    exp.RegexpLike,
+    exp.RegexpILike,
+    exp.StrPosition,
+    exp.Trunc,
+    exp.Pow,
+    exp.Sqrt,
+    exp.Exp,
+    exp.Ln,
+    exp.BitwiseAnd,
+    exp.BitwiseOr,
+    exp.BitwiseXor,
+    exp.BitwiseNot,
+    exp.RegexpReplace,
+    exp.RegexpExtract,
+)
 NAMED = {  # functions of the row alone that have no class of their own everywhere
     "duckdb": {
-        "date_part", "date_trunc", "year", "month", "day", "quarter", "week", "hour", "minute", "second", "lower", "upper",
-        "trim", "ltrim", "rtrim", "length", "substring", "substr", "replace", "abs", "round", "floor", "ceil", "ceiling",
-        "trunc", "sign", "left", "right", "concat", "strftime", "try_strptime", "contains", "starts_with", "prefix", "suffix",
-        "to_years", "to_months", "to_hours", "to_minutes", "to_seconds",
+        "date_part",
+        "date_trunc",
+        "year",
+        "month",
+        "day",
+        "quarter",
+        "week",
+        "hour",
+        "minute",
+        "second",
+        "lower",
+        "upper",
+        "trim",
+        "ltrim",
+        "rtrim",
+        "length",
+        "substring",
+        "substr",
+        "replace",
+        "abs",
+        "round",
+        "floor",
+        "ceil",
+        "ceiling",
+        "trunc",
+        "sign",
+        "left",
+        "right",
+        "concat",
+        "strftime",
+        "try_strptime",
+        "contains",
+        "starts_with",
+        "prefix",
+        "suffix",
+        "to_years",
+        "to_months",
+        "to_hours",
+        "to_minutes",
+        "to_seconds",
     },
     "postgres": {
-        "date_part", "date_trunc", "lower", "upper", "btrim", "ltrim", "rtrim", "length", "char_length", "substring", "substr",
-        "replace", "abs", "round", "floor", "ceil", "ceiling", "trunc", "sign", "left", "right", "concat", "strpos",
+        "date_part",
+        "date_trunc",
+        "lower",
+        "upper",
+        "btrim",
+        "ltrim",
+        "rtrim",
+        "length",
+        "char_length",
+        "substring",
+        "substr",
+        "replace",
+        "abs",
+        "round",
+        "floor",
+        "ceil",
+        "ceiling",
+        "trunc",
+        "sign",
+        "left",
+        "right",
+        "concat",
+        "strpos",
         "starts_with",
     },
-}  # fmt: skip
+}
 TYPES = frozenset(
-    "BOOLEAN TINYINT SMALLINT INT BIGINT INT128 UTINYINT USMALLINT UINT UBIGINT UINT128 FLOAT DOUBLE DECIMAL TEXT VARCHAR CHAR "
-    "NCHAR NVARCHAR BPCHAR DATE TIME TIMESTAMP TIMESTAMPTZ TIMESTAMPNTZ TIMESTAMP_S TIMESTAMP_MS TIMESTAMP_NS UUID ARRAY "
+    "BOOLEAN TINYINT SMALLINT INT BIGINT INT128 UTINYINT USMALLINT UINT UBIGINT UINT128 FLOAT DOUBLE DECIMAL TEXT "
+    "VARCHAR CHAR "
+    "NCHAR NVARCHAR BPCHAR DATE TIME TIMESTAMP TIMESTAMPTZ TIMESTAMPNTZ TIMESTAMP_S TIMESTAMP_MS TIMESTAMP_NS UUID "
+    "ARRAY "
     "LIST DATETIME INTERVAL".split()
 )
 NILADIC = frozenset(
-    "current_user session_user user current_role system_user current_catalog current_schema current_database current_date "
+    "current_user session_user user current_role system_user current_catalog current_schema current_database "
+    "current_date "
     "current_time current_timestamp localtime localtimestamp".split()
 )
 CLAUSES = {"expressions", "from_", "where", "order"}
@@ -62,10 +194,11 @@ class Rowwise:
     """A definition that was proved.
 
     Claim:   each row of the view is a function of one row of the base, and each row of the base gives at most one.
-    Proof:   one base relation in FROM, a WHERE, and a list of outputs; each is built of columns of the base, constants and
-             functions of one row that LISTED and NAMED list, by induction on the expression. No other clause is there.
-    Assumes: an unqualified name is a column of the base or the engine's own function: whoever describes the relation lists in
-             `custom` whatever of users may take such a name's place, and a definition with such is not proved.
+    Proof:   one base relation in FROM, a WHERE, and a list of outputs; each is built of columns of the base, constants
+             and functions of one row that LISTED and NAMED list, by induction on the expression. No other clause is
+             there.
+    Assumes: an unqualified name is a column of the base or the engine's own function: whoever describes the relation
+             lists in `custom` whatever of users may take such a name's place, and a definition with such is not proved.
     """
 
     columns: Mapping[str, str]  # of each output that is a column of the base as it lies: its name there
@@ -145,7 +278,9 @@ def _same(table: exp.Table, name: str, dialect: str) -> bool:
     parts = [_named(part, dialect) for part in (table.args.get("db"), table.this) if part is not None]
     if any("." in part for part in parts):  # a dot inside a name would make two of it
         return False
-    return ".".join(parts) == wanted or (len(parts) == 1 and dialect == "duckdb" and wanted.rpartition(".")[2] == parts[0])
+    return ".".join(parts) == wanted or (
+        len(parts) == 1 and dialect == "duckdb" and wanted.rpartition(".")[2] == parts[0]
+    )
 
 
 def _named(part: exp.Identifier, dialect: str) -> str:

@@ -15,7 +15,7 @@ from obverse.plan.functions import BY_NAME, call
 from obverse.sql import temporal
 from obverse.sql.functions import READ_WHOLE, read_function, read_named
 from obverse.sql.literals import coerce, constant, typed_constant
-from obverse.sql.meant import function_instead
+from obverse.sql.names import function_instead
 from obverse.sql.parse import check_parts, refuse, span_of
 from obverse.sql.support import AGGREGATE_NAMES, RANDOM_NAMES
 
@@ -123,7 +123,8 @@ class Scalars:
                 raise refuse("aggregate", node, node.this.sql_name())
             case exp.Between():
                 value = self(node.this)
-                low, high = coerce("ge", value, self(node.args["low"])), coerce("le", value, self(node.args["high"]))
+                low = coerce("ge", value, self(node.args["low"]))
+                high = coerce("le", value, self(node.args["high"]))
                 return self.make("and", self.make("ge", *low), self.make("le", *high))
             case exp.In():
                 return self.membership(node)
@@ -154,17 +155,24 @@ class Scalars:
         return self.aggregate(node)
 
     def binary(self, node: exp.Expression, name: str) -> Expr:
-        left, right = node.this, node.expression
+        left = node.this
+        right = node.expression
         if isinstance(left, exp.Tuple) or isinstance(right, exp.Tuple):
             return self.tuples(node, name)
         if name in ("add", "subtract"):
             return temporal.sum_of(node, name, self)
-        a, b = self(left), self(right)
+        a = self(left)
+        b = self(right)
         return self.make(name, *(coerce(name, a, b) if name in COMPARISONS else (a, b)))
 
     def tuples(self, node: exp.Expression, name: str) -> Expr:
-        left, right = node.this, node.expression
-        both = isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple) and len(left.expressions) == len(right.expressions)
+        left = node.this
+        right = node.expression
+        both = (
+            isinstance(left, exp.Tuple)
+            and isinstance(right, exp.Tuple)
+            and len(left.expressions) == len(right.expressions)
+        )
         if not both or name != "eq":
             raise refuse("expression", node, "this comparison of rows")
         pairs = zip(left.expressions, right.expressions)
@@ -185,7 +193,8 @@ class Scalars:
         return self.make("in_list", value, *members)
 
     def truth(self, node: exp.Is) -> Expr:
-        value, other = self(node.this), node.expression
+        value = self(node.this)
+        other = node.expression
         negated = isinstance(other, exp.Not) or bool(node.args.get("negate"))
         other = other.this if isinstance(other, exp.Not) else other
         if isinstance(other, exp.Null):
@@ -199,12 +208,15 @@ class Scalars:
     def like(self, node: exp.Expression) -> Expr:
         escape = None
         if isinstance(node, exp.Escape):
-            escape, node = self(node.expression), node.this
+            escape = self(node.expression)
+            node = node.this
         pattern = self(node.expression)
         if not isinstance(pattern, Literal) or not isinstance(pattern.value, str):
             raise refuse("pattern", node.expression)
         if pattern.value.count("%") + pattern.value.count("_") > WILDCARDS_MAX:
-            raise Refused("too_complex", f"a pattern has at most {WILDCARDS_MAX} wildcards.", fix="use a shorter pattern.")
+            raise Refused(
+                "too_complex", f"a pattern has at most {WILDCARDS_MAX} wildcards.", fix="use a shorter pattern."
+            )
         if escape is not None and not (
             isinstance(escape, Literal) and isinstance(escape.value, str) and len(escape.value) == 1
         ):
@@ -215,9 +227,13 @@ class Scalars:
 
     def case(self, node: exp.Expression) -> Expr:
         if isinstance(node, exp.If):
-            arms, default, subject = [node], node.args.get("false"), None
+            arms = [node]
+            default = node.args.get("false")
+            subject = None
         else:
-            arms, default, subject = node.args["ifs"], node.args.get("default"), node.this
+            arms = node.args["ifs"]
+            default = node.args.get("default")
+            subject = node.this
         parts: list[Expr] = []
         for arm in arms:
             condition = self(arm.this)

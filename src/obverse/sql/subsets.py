@@ -1,4 +1,6 @@
-"""Sums over sets of rows, from SQL: `SELECT SUM(secret) FROM table WHERE what is public`, with GROUP BY as several at once."""
+"""Sums over sets of rows, from SQL: `SELECT SUM(secret) FROM table WHERE what is public`, with GROUP BY as several
+at once.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,14 @@ class Subset:
 def subset(text: str, secret: str) -> Subset:
     """What a question about the secret column adds up; refuses whatever is not a plain sum over public conditions."""
     tree = parse(text)
-    named = {part for part, value in tree.args.items() if value} - {"expressions", "from_", "from", "where", "group", "kind"}
+    named = {part for part, value in tree.args.items() if value} - {
+        "expressions",
+        "from_",
+        "from",
+        "where",
+        "group",
+        "kind",
+    }
     if named:
         raise _refused("it has more than WHERE and GROUP BY", tree, text)
     tables = list(tree.find_all(exp.Table))

@@ -1,4 +1,7 @@
-"""The one table of SQL: what is answered and what is refused, with code, reason and fix. Drives refusals, docs and tests."""
+"""The one table of SQL: what is answered and what is refused, with code, reason and fix.
+
+Drives refusals, docs and tests.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,9 @@ REFUSALS: dict[str, Refusal] = {
         "each question has one price.",
         "send them one by one, or together as a batch (--batch FILE).",
     ),
-    "rows": Refusal("not_aggregate", "rows of {what} cannot be shown, only aggregates.", "a row is somebody's data.", ROWS_FIX),
+    "rows": Refusal(
+        "not_aggregate", "rows of {what} cannot be shown, only aggregates.", "a row is somebody's data.", ROWS_FIX
+    ),
     "ungrouped": Refusal(
         "not_aggregate",
         "{what} stands outside an aggregate and is not in GROUP BY.",
@@ -83,7 +88,8 @@ REFUSALS: dict[str, Refusal] = {
         "not_aggregate",
         "an aggregate stands inside {what}.",
         "aggregates are noised once, after grouping.",
-        "aggregate plain columns, or each unit's own aggregates: AVG(n) FROM (SELECT COUNT(*) AS n ... GROUP BY unit) AS t.",
+        "aggregate plain columns, or each unit's own aggregates: AVG(n) FROM (SELECT COUNT(*) AS n ... GROUP BY unit) "
+        "AS t.",
     ),
     "subquery": Refusal(
         "private_subquery_as_scalar",
@@ -143,7 +149,10 @@ REFUSALS: dict[str, Refusal] = {
         "join a public table on a key of its own.",
     ),
     "recursive": Refusal(
-        "recursive_cte", "WITH RECURSIVE is refused.", "it multiplies rows without bound.", "write WITH without RECURSIVE."
+        "recursive_cte",
+        "WITH RECURSIVE is refused.",
+        "it multiplies rows without bound.",
+        "write WITH without RECURSIVE.",
     ),
     "set_operation": Refusal(
         "not_aggregate",
@@ -167,7 +176,8 @@ REFUSALS: dict[str, Refusal] = {
         "distinct_needs_count",
         "SELECT DISTINCT lists declared values, and {what} would choose among them by rows.",
         "whether a value is left can depend on one person's row, and a list has no noise.",
-        "GROUP BY them with COUNT(*) in place of DISTINCT; or leave that clause out, and all declared values are listed.",
+        "GROUP BY them with COUNT(*) in place of DISTINCT; or leave that clause out, and all declared values are "
+        "listed.",
     ),
     "distinct_aggregate": Refusal(
         "unsupported_construct",
@@ -175,10 +185,15 @@ REFUSALS: dict[str, Refusal] = {
         "it has no proof here.",
         "leave it out, or use COUNT(DISTINCT x).",
     ),
-    "sample": Refusal("unsupported_construct", "sampling is refused.", "it is random for each run.", "leave TABLESAMPLE out."),
+    "sample": Refusal(
+        "unsupported_construct", "sampling is refused.", "it is random for each run.", "leave TABLESAMPLE out."
+    ),
     "clause": Refusal("unsupported_construct", "{what} is not answered.", "it has no proof here.", "leave it out."),
     "expression": Refusal(
-        "unsupported_construct", "{what} is not understood here.", "it has no proof here.", "`obverse sql` lists what is."
+        "unsupported_construct",
+        "{what} is not understood here.",
+        "it has no proof here.",
+        "`obverse sql` lists what is.",
     ),
     "grouping_sets": Refusal(
         "unsupported_construct",
@@ -189,7 +204,9 @@ REFUSALS: dict[str, Refusal] = {
     "pattern": Refusal(
         "type_error", "LIKE takes a literal pattern.", "a pattern from a row has unbounded cost.", "write LIKE 'abc%'."
     ),
-    "in_member": Refusal("type_error", "IN takes literals.", "each member is compared with every row.", "list literal values."),
+    "in_member": Refusal(
+        "type_error", "IN takes literals.", "each member is compared with every row.", "list literal values."
+    ),
     "parameter": Refusal(
         "type_error",
         "the parameter {what} has no value.",
@@ -199,7 +216,9 @@ REFUSALS: dict[str, Refusal] = {
     "limit": Refusal(
         "type_error", "LIMIT and OFFSET take whole numbers.", "the number of rows must be public.", "write LIMIT 10."
     ),
-    "where": Refusal("type_error", "WHERE and HAVING take a condition.", "a row stays when it is true.", "write a comparison."),
+    "where": Refusal(
+        "type_error", "WHERE and HAVING take a condition.", "a row stays when it is true.", "write a comparison."
+    ),
     "unit_key": Refusal(
         "privacy_id_in_output",
         "{what} names the protected unit and cannot be a key.",
@@ -222,9 +241,11 @@ CLAUSES = (
     "VALUES, UNNEST of a list of literals, and SELECT without FROM, as public rows",
     "UNION ALL, UNION, INTERSECT, EXCEPT in FROM, over rows that keep their unit",
     "IN (= ANY, <> ALL) and EXISTS over a public subquery, or over rows of the same unit",
-    "GROUP BY the unit's key in a subquery: COUNT, SUM, AVG, MIN, MAX, COUNT(DISTINCT) of each unit, then an aggregate over it",
+    "GROUP BY the unit's key in a subquery: COUNT, SUM, AVG, MIN, MAX, COUNT(DISTINCT) of each unit, then an aggregate "
+    "over it",
     "WHERE condition",
-    "GROUP BY public keys: declared values, booleans, bounded integers and dates, CASE with literals, date parts; all listed",
+    "GROUP BY public keys: declared values, booleans, bounded integers and dates, CASE with literals, date parts; all "
+    "listed",
     "GROUP BY any other key: values that enough units share are discovered, at the price of a delta",
     "GROUP BY ROLLUP, CUBE, GROUPING SETS over public keys, GROUPING(key, ...); SELECT DISTINCT over public keys"
     " of one table without WHERE, which lists declared values",
@@ -232,25 +253,34 @@ CLAUSES = (
     "aggregate FILTER (WHERE condition)",
     "arithmetic and functions over aggregates",
     "CURRENT_DATE, CURRENT_TIMESTAMP, now(): one moment, recorded with the question",
-    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(...), GoogleSQL's form: epsilon, delta, max_groups_contributed (1 unless given)"
-    " or max_rows_contributed, privacy_unit_column, group_selection_strategy, min_privacy_units_per_group; each at most what"
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(...), GoogleSQL's form: epsilon, delta, max_groups_contributed (1 unless "
+    "given)"
+    " or max_rows_contributed, privacy_unit_column, group_selection_strategy, min_privacy_units_per_group; each at "
+    "most what"
     " the project allows",
-    "under it COUNT, SUM, AVG(x, contribution_bounds_per_group => (lo, hi)): each unit's own in each group is clamped, then"
+    "under it COUNT, SUM, AVG(x, contribution_bounds_per_group => (lo, hi)): each unit's own in each group is clamped, "
+    "then"
     " added up or averaged over units; bounds that are left out are found privately first, with a quarter of the price,"
     " unless limits on them were declared or learned",
-    "under it PERCENTILE_CONT, VAR_POP, STDDEV_POP(x, contribution_bounds_per_row => (lo, hi)), each row clamped, in a question"
+    "under it PERCENTILE_CONT, VAR_POP, STDDEV_POP(x, contribution_bounds_per_row => (lo, hi)), each row clamped, in a "
+    "question"
     " of their own; with max_rows_contributed every aggregate goes by rows",
-    "under it groups are discovered, also of declared values, and told if they have min_privacy_units_per_group units at least"
-    " and pass the threshold beyond that; group_selection_strategy = PUBLIC_GROUPS tells all declared values instead, or all of"
+    "under it groups are discovered, also of declared values, and told if they have min_privacy_units_per_group units "
+    "at least"
+    " and pass the threshold beyond that; group_selection_strategy = PUBLIC_GROUPS tells all declared values instead, "
+    "or all of"
     " a public table or list on the outer side of a join",
 )
 
 AGGREGATE_NAMES = frozenset(
-    "any_value approx_count_distinct approx_quantile approx_top_k arbitrary arg_max arg_min argmax argmin array_agg bit_and "
-    "bit_or bit_xor bitstring_agg bool_and bool_or checksum collect_list collect_set corr covar_pop covar_samp entropy every "
+    "any_value approx_count_distinct approx_quantile approx_top_k arbitrary arg_max arg_min argmax argmin array_agg "
+    "bit_and "
+    "bit_or bit_xor bitstring_agg bool_and bool_or checksum collect_list collect_set corr covar_pop covar_samp entropy "
+    "every "
     "favg first first_value fsum geomean geometric_mean group_concat histogram json_agg jsonb_agg json_group_array "
     "json_object_agg kahan_sum kurtosis kurtosis_pop last last_value list listagg mad max_by min_by mode nth_value "
-    "percentile_cont product quantile quantile_cont quantile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2 "
+    "percentile_cont product quantile quantile_cont quantile_disc regr_avgx regr_avgy regr_count regr_intercept "
+    "regr_r2 "
     "regr_slope regr_sxx regr_sxy regr_syy reservoir_quantile sem skewness string_agg sumkahan xmlagg".split()
 )
 RANDOM_NAMES = frozenset(

@@ -9,16 +9,22 @@ from sqlglot import expressions as exp
 from obverse.core.errors import Refused
 from obverse.core.types import Type
 from obverse.plan.expressions import Expr, Literal, literal
-from obverse.plan.functions.dates import PARTS, UNITS
-from obverse.plan.functions.differences import DIFFERENCES_IN
+from obverse.plan.functions.date_arithmetic import DIFFERENCES_IN
+from obverse.plan.functions.date_parts import PARTS, UNITS
 from obverse.sql.functions import Reader
 from obverse.sql.literals import coerce
 from obverse.sql.parse import refuse
 
 FIELDS = {
-    "dayofweek": "dow", "weekday": "dow", "dayofyear": "doy", "dayofmonth": "day", "weekofyear": "week", "isoweek": "week",
-    "centuries": "century", "millennia": "millennium",
-}  # fmt: skip
+    "dayofweek": "dow",
+    "weekday": "dow",
+    "dayofyear": "doy",
+    "dayofmonth": "day",
+    "weekofyear": "week",
+    "isoweek": "week",
+    "centuries": "century",
+    "millennia": "millennium",
+}
 PART_NODES: dict[type[exp.Expression], str] = {
     exp.Year: "year", exp.Month: "month", exp.Day: "day", exp.Quarter: "quarter", exp.Week: "week", exp.Hour: "hour",
     exp.Minute: "minute", exp.Second: "second", exp.DayOfWeek: "dow", exp.DayOfYear: "doy", exp.DayOfMonth: "day",
@@ -82,7 +88,8 @@ def date_diff(node: exp.DateDiff, reader: Reader) -> Expr:
 
 def spans(node: exp.Interval, reader: Reader) -> tuple[int, int]:
     """A literal interval as months and microseconds."""
-    amount, unit = node.this, node.args.get("unit")
+    amount = node.this
+    unit = node.args.get("unit")
     if unit is not None and not isinstance(unit, exp.Var):
         text = ""
     elif unit is None:
@@ -112,12 +119,15 @@ def shifted(value: Expr, interval: exp.Interval, sign: int, reader: Reader) -> E
 
 def sum_of(node: exp.Expression, name: str, reader: Reader) -> Expr:
     """a + b or a - b: of numbers, of a date and days or an interval, or of two dates."""
-    left, right, sign = node.this, node.expression, 1 if name == "add" else -1
+    left = node.this
+    right = node.expression
+    sign = 1 if name == "add" else -1
     if isinstance(left, exp.Interval) and sign == 1:
         left, right = right, left
     if isinstance(right, exp.Interval):
         return shifted(reader(left), right, sign, reader)
-    a, b = reader(left), reader(right)
+    a = reader(left)
+    b = reader(right)
     if not (a.facts.type.temporal or b.facts.type.temporal):
         return reader.make(name, a, b)
     a, b = read_alike(a, b)

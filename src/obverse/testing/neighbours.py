@@ -1,11 +1,12 @@
 """Small neighbouring databases for any catalog: ordinary rows, and the rows that break claims.
 
-A family is a base and units, each of which may be added to the base by itself. Under add-remove the base and the base with
-one unit are neighbours; under replace the base with one unit and the base with another are. So k + 1 runs of an engine
-check k or k * (k - 1) / 2 pairs.
+A family is a base and units, each of which may be added to the base by itself. Under add-remove the base and the base
+with one unit are neighbours; under replace the base with one unit and the base with another are. So k + 1 runs of an
+engine check k or k * (k - 1) / 2 pairs.
 
-What belongs to a unit are the rows that reach it and no other unit: a row that two units share (an item of a visit that was
-recorded for two people) goes when the last of them goes. Some units name keys that others own, and must not move their share.
+What belongs to a unit are the rows that reach it and no other unit: a row that two units share (an item of a visit that
+was recorded for two people) goes when the last of them goes. Some units name keys that others own, and must not move
+their share.
 """
 
 from __future__ import annotations
@@ -29,20 +30,89 @@ Schemas = Mapping[str, Mapping[str, str]]  # table to column to the engine's typ
 
 FAR = dt.datetime(9999, 12, 31, 23, 59, 59, 999999)
 WILD: dict[Type, tuple[Value, ...]] = {
-    Type.INTEGER: (0, INT64_MAX, INT64_MIN, 1, -1, INT64_MIN + 1, 2**31, -(2**31), 2**53, 2**53 + 1, -(2**53) - 1, 10**18),
+    Type.INTEGER: (
+        0,
+        INT64_MAX,
+        INT64_MIN,
+        1,
+        -1,
+        INT64_MIN + 1,
+        2**31,
+        -(2**31),
+        2**53,
+        2**53 + 1,
+        -(2**53) - 1,
+        10**18,
+    ),
     Type.DOUBLE: (
         *(0.0, 1e308, -1e308, 0.5, -0.0, -0.5, 1.7976931348623157e308, 5e-324, -5e-324, 2.0**53, 2.0**63, -(2.0**63)),
         *(float("nan"), float("inf"), float("-inf"), 0.1, 1 / 3, 4503599627370497.5),
     ),
     Type.BOOLEAN: (True, False),
-    Type.TEXT: ("", " ", "a", "A", "nan", "NULL", "'", '"', "%", "_", "\\", "k1", "é", "ß", "\U0001f600", "a\nb", "x" * 300),
+    Type.TEXT: (
+        "",
+        " ",
+        "a",
+        "A",
+        "nan",
+        "NULL",
+        "'",
+        '"',
+        "%",
+        "_",
+        "\\",
+        "k1",
+        "é",
+        "ß",
+        "\U0001f600",
+        "a\nb",
+        "x" * 300,
+    ),
     Type.DATE: (dt.date(1, 1, 1), dt.date(1970, 1, 1), dt.date(2020, 2, 29), FAR.date()),
     Type.TIMESTAMP: (dt.datetime(1, 1, 1), dt.datetime(1970, 1, 1), dt.datetime(1969, 12, 31, 23, 59, 59, 999999), FAR),
 }
 WRITTEN = (  # what may stand in a text file where a number, a date or a truth is declared
-    *("", " ", "abc", "nan", "NaN", "inf", "-inf", "Infinity", "1e400", "-1e400", "1e-400", "9" * 30, "-" + "9" * 30, "0x1f"),
-    *("1_000", " 7 ", "07", "+7", "7.5", "-0", "7,5", "\u0667", "1e3", "--1", "true", "yes", "2020-13-45", "2020-02-30"),
-    *("infinity", "-infinity", "5874898-01-01", "2020-01-01 25:00:00", "290309-01-01", "epoch", "2020-01-01T10:00:00+14"),
+    *(
+        "",
+        " ",
+        "abc",
+        "nan",
+        "NaN",
+        "inf",
+        "-inf",
+        "Infinity",
+        "1e400",
+        "-1e400",
+        "1e-400",
+        "9" * 30,
+        "-" + "9" * 30,
+        "0x1f",
+    ),
+    *(
+        "1_000",
+        " 7 ",
+        "07",
+        "+7",
+        "7.5",
+        "-0",
+        "7,5",
+        "\u0667",
+        "1e3",
+        "--1",
+        "true",
+        "yes",
+        "2020-13-45",
+        "2020-02-30",
+    ),
+    *(
+        "infinity",
+        "-infinity",
+        "5874898-01-01",
+        "2020-01-01 25:00:00",
+        "290309-01-01",
+        "epoch",
+        "2020-01-01T10:00:00+14",
+    ),
 )
 
 
@@ -68,7 +138,9 @@ class Family:
 
 
 def family(catalog: Catalog, schemas: Schemas, seed: int, *, units: int = 12, crowd: int = 3) -> Family:
-    """A base of `crowd` units, some rows without any, and `units` more: first all at their ends, then of every style."""
+    """A base of `crowd` units, some rows without any, and `units` more: first all at their ends, then of every
+    style.
+    """
     maker = _Maker(catalog, schemas, random.Random(seed))
     base = _joined([maker.strays(), *(maker.unit(style) for style in itertools.islice(itertools.cycle(CROWD), crowd))])
     named = list(maker.passed)
@@ -100,7 +172,8 @@ def outside(column: Column) -> tuple[Value, ...]:
 
 
 FIRST = ("high", "low", "absent", "high", "lone")
-STYLES = ("same", "mixed", "wild", "thief", "same", "middle", "same")  # a thief names every key that others are reached by
+# a thief names every key that others are reached by
+STYLES = ("same", "mixed", "wild", "thief", "same", "middle", "same")
 CROWD = ("mixed", "wild", "same")
 ENDS = {"low": 0, "lone": 0, "high": 1, "middle": 2, "absent": 1}
 MANY = (1, 2, 3, 10)  # rows of a unit, in multiples of its cap
@@ -110,7 +183,9 @@ class _Maker:
     """Makes units with keys that no other has; remembers the keys that other tables' paths pass through."""
 
     def __init__(self, catalog: Catalog, schemas: Schemas, rng: random.Random) -> None:
-        self.catalog, self.schemas, self.rng = catalog, schemas, rng
+        self.catalog = catalog
+        self.schemas = schemas
+        self.rng = rng
         self.serial = itertools.count(1)
         private = [t for t in catalog.tables.values() if not t.public]
         self.tables = sorted(private, key=lambda t: len(t.unit.steps) if t.unit else 0)
@@ -121,9 +196,12 @@ class _Maker:
 
     def unit(self, style: str) -> Tables:
         """All rows of one new unit, in every private table."""
-        key, own, found = self.key(), dict[tuple[str, str], list[int]](), {}
+        key = self.key()
+        own = dict[tuple[str, str], list[int]]()
+        found = {}
         if style == "thief":  # comes before those it steals from, in the order of keys
-            key, self.stolen = -key, list(dict.fromkeys(self.baits))
+            key = -key
+            self.stolen = list(dict.fromkeys(self.baits))
         for table in self.tables:
             cap = table.limits.rows if isinstance(table.limits, Limits) else 1
             most = cap * self.rng.choice(MANY) + self.rng.choice((0, 1))

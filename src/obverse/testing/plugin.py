@@ -1,22 +1,21 @@
 """A pytest plug-in: the fixture `refutes`, with which a test tries to refute a claim of privacy.
 
-    def test_my_noise_keeps_its_epsilon(refutes):
-        assert not refutes(my_noise, 1.0)                     # called as my_noise(0.0, n) and my_noise(1.0, n)
+def test_my_noise_keeps_its_epsilon(refutes):
+    assert not refutes(my_noise, 1.0)                     # called as my_noise(0.0, n) and my_noise(1.0, n)
 
-    def test_a_list_of_counts(refutes):
-        assert not refutes(my_counts, 1.0, pairs=pairs(5))    # bad neighbours among lists of five numbers
+def test_a_list_of_counts(refutes):
+    assert not refutes(my_counts, 1.0, pairs=pairs(5))    # bad neighbours among lists of five numbers
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from obverse.attack.lower_bound.trial import Draw, Pair, Verdict
+from obverse.attack.lower_bound.trial import Draw, Pair, Verdict
 
 FALSE_ALARM = 1e-6
 SAMPLES = 100_000
@@ -46,8 +45,8 @@ def refute(
 ) -> Refutation:
     """Whether samples refute that the mechanism is (epsilon, delta)-DP on these neighbours.
 
-    `mechanism(input, n)` gives n independent outputs: numbers, rows of numbers, or texts. One that keeps its claim is refuted
-    with a chance of at most `false_alarm`; one that does not need not be found.
+    `mechanism(input, n)` gives n independent outputs: numbers, rows of numbers, or texts. One that keeps its claim is
+    refuted with a chance of at most `false_alarm`; one that does not need not be found.
     """
     from obverse.attack.lower_bound.trial import trial
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from obverse.core.engine import Batches, Columns, Engine, EngineLimits, PublicRows, Schema
+from obverse.core.engine import Batches, Columns, Engine, PublicRows, Schema
 from obverse.core.ledger import Cap, Entry, Head, Ledger, Partitions, Receipt, Spent, Stored
 from obverse.core.relation import Relation
 from obverse.core.secret import Exact
-
-if TYPE_CHECKING:
-    from obverse.session.session import Session
+from obverse.session.session import Session
 
 
 @dataclass(slots=True)
@@ -36,8 +34,8 @@ class EngineSpy:
     def __init__(self, engine: Engine, log: Log) -> None:
         self.name: str = engine.name
         self.dialect: str = engine.dialect
-        self.limits: EngineLimits = engine.limits
-        self.engine, self.log = engine, log
+        self.engine = engine
+        self.log = log
 
     def schema(self, table: str) -> Schema:
         return self.engine.schema(table)
@@ -86,7 +84,8 @@ class LedgerSpy:
     """A ledger that notes each act before it passes it on."""
 
     def __init__(self, ledger: Ledger, log: Log) -> None:
-        self.ledger, self.log = ledger, log
+        self.ledger = ledger
+        self.log = log
 
     def reserve(self, *args: Any, **named: Any) -> Receipt | Stored:
         self.log.events.append("reserve")
@@ -162,5 +161,6 @@ def diff(before: LedgerState, ledger: Ledger) -> LedgerDiff:
     added = now.entries[len(before.entries) :]
     if not added and now.head != before.head:
         raise AssertionError("the head of the ledger moved without a record")
-    amount, delta = now.spent.amount - before.spent.amount, now.spent.delta - before.spent.delta
+    amount = now.spent.amount - before.spent.amount
+    delta = now.spent.delta - before.spent.delta
     return LedgerDiff(added, Spent(now.spent.accounting, amount, delta))

@@ -6,19 +6,19 @@ import datetime as dt
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from obverse.catalog.model import Table
 from obverse.core.errors import Refused
 from obverse.core.types import Type
 
-if TYPE_CHECKING:
-    import numpy as np
+Array = np.ndarray[Any, Any]
 
-    from obverse.catalog.model import Table
 
-    Array = np.ndarray[Any, Any]
-
-GENERATOR, VERSION = "obverse.testing.synthetic", 1
+GENERATOR = "obverse.testing.synthetic"
+VERSION = 1
 Tables = Mapping[str, Mapping[str, Sequence[Any]]]  # table to column to values, a list or an array; None is NULL
 
 _KINDS = (  # the first that all values are of; bool before int, datetime before date
@@ -47,8 +47,7 @@ def synthetic(tables: Tables, toml: str, folder: Path | str) -> Path:
     datasets although their values are the same.
     """
     from obverse.catalog.load import FILE_NAME, load
-    from obverse.demo.manifest import FILE_NAME as MANIFEST
-    from obverse.demo.manifest import manifest
+    from obverse.demo.project import MANIFEST, manifest
 
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
@@ -63,11 +62,13 @@ def synthetic(tables: Tables, toml: str, folder: Path | str) -> Path:
 
 
 def _write(table: Table, columns: Mapping[str, Sequence[Any]], stamp: str) -> Path:
-    from obverse.engines.parquet_writer import write_csv, write_parquet
+    from obverse.engines.files import write_csv, write_parquet
 
     path = table.source.path
     if path is None or table.source.kind not in ("parquet", "csv"):
-        raise Refused("not_synthetic", f"table {table.name} is not a file that can be written.", fix="Name .parquet or .csv.")
+        raise Refused(
+            "not_synthetic", f"table {table.name} is not a file that can be written.", fix="Name .parquet or .csv."
+        )
     if path.exists():
         raise _taken(path)
     listed = {name: values.tolist() if hasattr(values, "tolist") else values for name, values in columns.items()}
@@ -93,8 +94,6 @@ def kind_of(values: Sequence[Any]) -> Type:
 
 def column(values: Sequence[Any], kind: Type) -> Array:
     """The values as the writer takes them: an array, with NULLs masked."""
-    import numpy as np
-
     filler = {Type.TEXT: "", Type.DATE: dt.date(1970, 1, 1), Type.TIMESTAMP: dt.datetime(1970, 1, 1)}.get(kind, 0)
     filled = np.array([filler if v is None else v for v in values], dtype=_STORED[kind])
     return np.ma.masked_array(filled, mask=[v is None for v in values])

@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
-from obverse.attack.lower_bound.neighbours import pairs
-from obverse.attack.lower_bound.trial import Verdict, trial
+import numpy as np
+
+from obverse.attack.lower_bound.trial import Verdict, pairs, trial
 from obverse.collect.protocols import PROTOCOLS, Fragments, LocalProtocol, Prefixes, Projective, ProjectiveSketch
+from obverse.collect.protocols.base import Codes, Payloads
 from obverse.collect.protocols.rappor import Rappor
 from obverse.core.rng import Rng
 from obverse.mechanisms import MECHANISMS, DiscreteLaplace, SparseVector
 from obverse.plan.aggregates import AGGREGATES
-from obverse.review.neighbouring import Replayed, of_question
-from obverse.review.verifying import Inputs, Target, of_mechanism, of_protocol
+from obverse.plan.pricing import with_mechanisms
+from obverse.review.neighbours import Replayed, of_question
+from obverse.review.targets import Inputs, Target, of_mechanism, of_protocol
 from obverse.testing.conformance.release import releases
-
-if TYPE_CHECKING:
-    from obverse.collect.protocols.base import Codes, Payloads
 
 ONE = Fraction(1)
 FALSE_ALARM = 1e-6  # of each trial
@@ -149,8 +149,6 @@ class Stuck(Rappor):
     """A bit that is set is sent as set, always: a permanent answer that only ever adds bits."""
 
     def reports(self, codes: Codes, rng: Rng, seeds: Codes | None = None) -> Payloads:
-        import numpy as np
-
         found = Rappor.reports(self, codes, rng, seeds)
         cohorts = found[:, 0].astype(np.uint64)
         for bits in self.places(codes, cohorts):
@@ -164,22 +162,16 @@ def _odds(fitted: Rappor) -> tuple[int, int, int]:
 
 def _reused(mechanism: DiscreteLaplace, rng: Rng) -> Callable[[Any, int], Any]:
     """One draw of noise for both numbers."""
-    import numpy as np
-
     return lambda given, n: np.asarray(given) + mechanism.noise(n, rng)[:, None]
 
 
 def _unending(mechanism: SparseVector, rng: Rng) -> Callable[[Any, int], Any]:
     """Goes on after the first entry that passes, with the same noise of the threshold and the noise meant for one."""
-    import numpy as np
-
     return lambda given, n: mechanism._passed(np.array(given, dtype=np.int64), n, rng).astype(np.int64)
 
 
 def _bare(mechanism: SparseVector, rng: Rng) -> Callable[[Any, int], Any]:
     """The threshold is noisy, the entries are not."""
-    import numpy as np
-
     shared = mechanism.noises[0]
     return lambda given, n: (np.array(given) >= shared.noise(n, rng)[:, None]).astype(np.int64)
 
@@ -189,4 +181,4 @@ def _halved(drawn: Any) -> Replayed:
     assert isinstance(drawn, Replayed)
     costed = drawn.planned.costed
     weaker = tuple(mechanism.scaled(Fraction(1, 2)) for mechanism in costed.mechanisms)
-    return replace(drawn, planned=replace(drawn.planned, costed=replace(costed, mechanisms=weaker)))
+    return replace(drawn, planned=replace(drawn.planned, costed=with_mechanisms(costed, weaker)))

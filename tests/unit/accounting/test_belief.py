@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from obverse.accounting.belief import belief, posterior
 from obverse.accounting.budget import cap_of
 from obverse.accounting.zcdp import tail_epsilon
-from obverse.catalog.model import Budget
+from obverse.core.ledger import Budget
 from obverse.core.units import Neighbours
 
-ADD_REMOVE, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
+ADD_REMOVE = Neighbours.ADD_REMOVE
+REPLACE = Neighbours.REPLACE
 one = Budget(Fraction(1), Fraction(1, 10**6))
 
 
@@ -53,7 +54,8 @@ def test_k_related_people_count_k_times_epsilon():
 
 
 def test_zcdp_uses_the_tail_bound_with_four_rho_about_a_value_and_k_squared_for_k_people():
-    rho, half = cap_of(one, "zcdp").amount, one.delta / 2
+    rho = cap_of(one, "zcdp").amount
+    half = one.delta / 2
     found = belief(one, "zcdp", ADD_REMOVE)
     assert found.taking_part == posterior(tail_epsilon(rho, half))
     assert found.value == posterior(tail_epsilon(4 * rho, half))

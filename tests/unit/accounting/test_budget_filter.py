@@ -11,7 +11,6 @@ from obverse.accounting.budget import (
     cap_of,
     cap_within,
     count,
-    epsilon_alone,
     fits,
     like_this,
     remaining,
@@ -21,10 +20,9 @@ from obverse.accounting.budget import (
     words_left,
 )
 from obverse.accounting.zcdp import epsilon_of
-from obverse.catalog.model import Budget
 from obverse.core.errors import InvariantBroken, Refused
-from obverse.core.ledger import Cap, Spent
-from obverse.core.loss import ApproxLoss, Composed, PureLoss, ZcdpLoss
+from obverse.core.ledger import Budget, Cap, Spent
+from obverse.core.loss import ApproxLoss, PureLoss
 
 tenth = Fraction(1, 10)
 charges = st.builds(
@@ -35,26 +33,31 @@ charges = st.builds(
 
 
 def after(cap: Cap, debits: list[Spent]) -> tuple[Spent, int]:
-    spent, taken = Spent(cap.accounting), 0
+    spent = Spent(cap.accounting)
+    taken = 0
     for debit in debits:
         if fits(cap, spent, debit):
-            spent, taken = spent.plus(debit), taken + 1
+            spent = spent.plus(debit)
+            taken = taken + 1
     return spent, taken
 
 
 def test_ten_debits_of_a_tenth_fit_into_one_and_the_eleventh_does_not():
-    cap, debit = cap_of(Budget(Fraction(1)), "pure"), count(PureLoss(tenth), "pure")
+    cap = cap_of(Budget(Fraction(1)), "pure")
+    debit = count(PureLoss(tenth), "pure")
     assert after(cap, [debit] * 11) == (Spent("pure", Fraction(1)), 10)
 
 
 def test_three_thirds_fit_into_one():
-    cap, debit = cap_of(Budget(Fraction(1)), "pure"), count(PureLoss(Fraction(1, 3)), "pure")
+    cap = cap_of(Budget(Fraction(1)), "pure")
+    debit = count(PureLoss(Fraction(1, 3)), "pure")
     assert after(cap, [debit] * 4)[1] == 3
 
 
 @given(st.lists(charges, max_size=30), st.lists(st.booleans(), min_size=30, max_size=30))
 def test_an_adversary_who_adapts_each_debit_to_the_last_answer_never_passes_the_cap(debits, halved):
-    cap, spent = Cap("pure", Fraction(1), Fraction(1, 50)), Spent("pure")
+    cap = Cap("pure", Fraction(1), Fraction(1, 50))
+    spent = Spent("pure")
     for debit, half in zip(debits, halved, strict=False):
         price = Spent("pure", debit.amount / 2, debit.delta / 2) if half else debit
         if fits(cap, spent, price):
@@ -132,14 +135,6 @@ def test_share_is_of_the_number_that_is_used_up_sooner():
     assert share(Spent("pure", tenth), cap) == tenth
     assert share(Spent("pure", tenth, Fraction(1, 2 * 10**6)), cap) == Fraction(1, 2)
     assert share(Spent("pure", tenth, Fraction(1, 10**9)), Cap("pure", Fraction(1), Fraction(0))) == 1
-
-
-def test_the_epsilon_of_one_question_alone():
-    cap = cap_of(Budget(Fraction(4), Fraction(1, 10**6)), "zcdp")
-    charge = count(Composed((ZcdpLoss(Fraction(1, 100)),)), "zcdp")
-    assert epsilon_alone(charge, cap) == epsilon_of(Fraction(1, 100), Fraction(1, 2 * 10**6))
-    assert epsilon_alone(Spent("pure", tenth), cap_of(Budget(Fraction(1)), "pure")) == tenth
-    assert epsilon_alone(Spent("zcdp"), cap) == 0
 
 
 def test_epsilon_and_rho_are_never_mixed():

@@ -113,9 +113,11 @@ def test_a_missing_extra_is_named(monkeypatch):
 
 
 def test_accounting_and_ledger_load_nothing_heavy():
-    modules = "accounting.pld accounting.belief accounting.calibrate ledger.acknowledge ledger.transfer ledger.memory"
+    modules = "accounting.pld accounting.belief accounting.calibrate ledger.opening ledger.transfer ledger.memory"
     code = "; ".join(f"import obverse.{name}" for name in modules.split())
-    check = f"{code}; import sys; print([m for m in ('numpy', 'duckdb', 'sqlglot', 'dp_accounting') if m in sys.modules])"
+    check = (
+        f"{code}; import sys; print([m for m in ('numpy', 'duckdb', 'sqlglot', 'dp_accounting') if m in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
     assert pld.LATTICE_MOST > 0

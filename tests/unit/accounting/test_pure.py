@@ -47,7 +47,9 @@ def test_ten_tenths_are_exactly_one():
 
 
 def test_epsilon_and_delta_add_apart():
-    parts = Composed((ApproxLoss(tenth, Fraction(1, 10**6)), BoundedRangeLoss(tenth), ApproxLoss(tenth, Fraction(1, 10**6))))
+    parts = Composed(
+        (ApproxLoss(tenth, Fraction(1, 10**6)), BoundedRangeLoss(tenth), ApproxLoss(tenth, Fraction(1, 10**6)))
+    )
     assert total(parts) == (3 * tenth, Fraction(2, 10**6))
 
 
@@ -69,7 +71,8 @@ def test_disjoint_parts_cost_the_largest_under_add_remove(losses):
 @given(st.lists(trees, max_size=6))
 def test_disjoint_parts_cost_the_two_largest_under_replace(losses):
     totals = [total(loss) for loss in losses]
-    epsilons, deltas = sorted(t[0] for t in totals)[-2:], sorted(t[1] for t in totals)[-2:]
+    epsilons = sorted(t[0] for t in totals)[-2:]
+    deltas = sorted(t[1] for t in totals)[-2:]
     assert parallel(losses, Neighbours.REPLACE) == (sum(epsilons), sum(deltas))
 
 

@@ -26,14 +26,18 @@ def precisely(number: Fraction) -> mpmath.mpf:
 def best_epsilon(rho: Fraction, delta: Fraction) -> mpmath.mpf:
     """min over alpha of rho alpha + (ln(1/delta) + (alpha - 1) ln(1 - 1/alpha) - ln(alpha)) / (alpha - 1)."""
     with mpmath.workdps(60):
-        r, log_odds = precisely(rho), -mpmath.log(precisely(delta))
+        r = precisely(rho)
+        log_odds = -mpmath.log(precisely(delta))
 
         def at(alpha):
             return r * alpha + (log_odds + (alpha - 1) * mpmath.log(1 - 1 / alpha) - mpmath.log(alpha)) / (alpha - 1)
 
-        low, high = mpmath.mpf(-45), mpmath.mpf(60)  # of ln(alpha - 1)
+        # of ln(alpha - 1)
+        low = mpmath.mpf(-45)
+        high = mpmath.mpf(60)
         while high - low > mpmath.mpf(10) ** -15:
-            left, right = low + (high - low) / 3, high - (high - low) / 3
+            left = low + (high - low) / 3
+            right = high - (high - low) / 3
             if at(1 + mpmath.exp(left)) < at(1 + mpmath.exp(right)):
                 high = right
             else:
@@ -45,7 +49,8 @@ def best_epsilon(rho: Fraction, delta: Fraction) -> mpmath.mpf:
 @given(rhos, deltas)
 def test_epsilon_is_never_below_the_theorem_and_within_a_millionth(rho, delta):
     with mpmath.workdps(60):
-        best, ours = best_epsilon(rho, delta), precisely(epsilon_of(rho, delta))
+        best = best_epsilon(rho, delta)
+        ours = precisely(epsilon_of(rho, delta))
         assert ours >= max(0, best) - mpmath.mpf(10) ** -25  # the reference stops its own search there
         assert ours - max(0, best) <= 1e-6
 
@@ -68,14 +73,17 @@ def test_the_tail_bound_is_rounded_up_and_above_the_tight_conversion(rho, delta)
 
 
 def test_a_known_value_of_the_conversion():
-    """A thousand Gaussians of rho = 1/2000 at delta 1e-6: Canonne, Kamath and Steinke's formula by hand at its best order."""
+    """A thousand Gaussians of rho = 1/2000 at delta 1e-6: Canonne, Kamath and Steinke's formula by hand at its best
+    order.
+    """
     assert float(epsilon_of(Fraction(1, 2), Fraction(1, 10**6))) == pytest.approx(5.2215344445, abs=1e-9)
 
 
 @pytest.mark.parametrize(("rho", "delta"), [("1/2", "1e-6"), ("1/1000", "1e-9"), ("10", "1e-3")])
 def test_two_peers_find_no_smaller_epsilon_and_nearly_the_same(rho, delta):
     """dp_accounting evaluates the same theorem at listed orders; OpenDP converts by its own privacy profile."""
-    ours, number = float(epsilon_of(Fraction(rho), Fraction(delta))), float(Fraction(rho))
+    ours = float(epsilon_of(Fraction(rho), Fraction(delta)))
+    number = float(Fraction(rho))
     accountant = pytest.importorskip("dp_accounting.rdp.rdp_privacy_accountant")
     orders = [1 + 1.02**n for n in range(-300, 600)]
     theirs, _ = accountant.compute_epsilon(orders, [number * order for order in orders], float(delta))
@@ -94,7 +102,8 @@ def test_no_loss_is_no_epsilon():
 
 
 def test_each_kind_counts_as_its_theorem_says():
-    epsilon, delta = Fraction(1, 5), Fraction(1, 10**7)
+    epsilon = Fraction(1, 5)
+    delta = Fraction(1, 10**7)
     assert total(PureLoss(epsilon)) == (epsilon**2 / 2, 0)
     assert total(BoundedRangeLoss(epsilon)) == (epsilon**2 / 8, 0)
     assert total(ApproxLoss(epsilon, delta)) == (epsilon**2 / 2, delta)

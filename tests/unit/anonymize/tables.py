@@ -11,13 +11,17 @@ from obverse.anonymize.table import Column, Table
 
 
 def column(name: str, values: Sequence[str | None]) -> Column:
-    known = sorted({value for value in values if value is not None}, key=lambda v: (len(v), v) if v.isdigit() else (0, v))
+    known = sorted(
+        {value for value in values if value is not None}, key=lambda v: (len(v), v) if v.isdigit() else (0, v)
+    )
     places = {value: place for place, value in enumerate(known)}
     codes = np.array([len(known) if v is None else places[v] for v in values], dtype=np.int32)
     return Column(name, tuple(known), codes)
 
 
-def table(quasi: Mapping[str, Sequence[str | None]], sensitive: Mapping[str, Sequence[str | None]] | None = None) -> Table:
+def table(
+    quasi: Mapping[str, Sequence[str | None]], sensitive: Mapping[str, Sequence[str | None]] | None = None
+) -> Table:
     """One person a row."""
     keys = tuple(column(name, values) for name, values in quasi.items())
     secrets = tuple(column(name, values) for name, values in (sensitive or {}).items())

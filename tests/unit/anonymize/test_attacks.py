@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from obverse.anonymize.files import Files, anonymize
-from obverse.anonymize.wish import Wish
+from obverse.anonymize.request import Wish
 from obverse.attack.attacks import ATTACKS, Intersection
-from obverse.engines.exact_tables import read_table
+from obverse.engines.files import read_table
 
 WISH = Wish(quasi=("age", "zip"), sensitive=("ill",), k=4)
 
@@ -68,10 +68,15 @@ def test_small_classes_betray_what_they_hold(people: Path) -> None:
 
 def test_a_second_release_says_as_much_as_the_attack_itself(people: Path) -> None:
     """The share that the claim tells is what `Intersection` wins on the two tables as they are written."""
-    claimed = found(people, Wish(quasi=("age", "zip"), sensitive=("ill",), k=4, search="mondrian"))["intersection"]["share"]
+    claimed = found(people, Wish(quasi=("age", "zip"), sensitive=("ill",), k=4, search="mondrian"))["intersection"][
+        "share"
+    ]
     one = read_table(people.parent / "out" / "table.csv")
-    anonymize(Files(people, people.parent / "two"), Wish(quasi=("zip",), sensitive=("ill",), k=4, search="mondrian"), {})
-    two, known = dict(read_table(people.parent / "two" / "table.csv")), read_table(people)
+    anonymize(
+        Files(people, people.parent / "two"), Wish(quasi=("zip",), sensitive=("ill",), k=4, search="mondrian"), {}
+    )
+    two = dict(read_table(people.parent / "two" / "table.csv"))
+    known = read_table(people)
     two["age"] = np.full(len(two["zip"]), "*", dtype=object)
     rate = Intersection().run(one, two, known, ("age", "zip"), "ill").rate
     assert 0 < rate.value == pytest.approx(claimed)

@@ -17,7 +17,8 @@ from obverse.anonymize.grouping import grouped, numbered
 @pytest.mark.parametrize("heavy", [1, 1 << 50])
 def test_groups_are_those_of_a_dictionary(spread: int, heavy: int) -> None:
     codes = [np.array([(7 * i + j) % (2 + j) for i in range(50)], dtype=np.int32) for j in range(3)]
-    columns, sizes = [c * np.int32(spread // 4 or 1) for c in codes], [4 * spread] * 3
+    columns = [c * np.int32(spread // 4 or 1) for c in codes]
+    sizes = [4 * spread] * 3
     weights = np.arange(50, dtype=np.int64) * heavy
     expected = Counter[tuple[int, ...]]()
     for row, weight in zip(zip(*(c.tolist() for c in columns)), weights.tolist()):

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obverse.anonymize.hierarchy import Hierarchy, from_paths
-from obverse.anonymize.recipes import Recipe, built, guessed, read
+from obverse.anonymize.hierarchies import Hierarchy, Recipe, built, from_paths, guessed, read
 from obverse.anonymize.recoding import labels_of
 from obverse.anonymize.table import Column
 from obverse.attack.tables.cells import standing
@@ -86,7 +85,12 @@ def test_a_recipe_that_does_not_fit_is_refused(recipe: Recipe, values: list[str]
 def test_lines_of_a_file_are_a_hierarchy_and_a_star_is_added() -> None:
     lines = (("a", "x"), ("b", "x"), ("c", "y"), ("unused", "y"))
     found = built(Recipe("file", lines=lines), "v", ["a", "b", "c"])
-    assert [labels(found, code) for code in range(4)] == [["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"], [None, None, "*"]]
+    assert [labels(found, code) for code in range(4)] == [
+        ["a", "x", "*"],
+        ["b", "x", "*"],
+        ["c", "y", "*"],
+        [None, None, "*"],
+    ]
 
 
 def test_a_value_without_a_line_is_refused_and_not_shown() -> None:
@@ -131,7 +135,9 @@ WRITTEN = [
 
 @pytest.mark.parametrize("values", WRITTEN, ids=lambda values: values[0])
 @pytest.mark.parametrize("kind", [None, "mask", "tree"])
-def test_whoever_attacks_a_release_reads_each_label_as_all_that_it_was_made_of(values: list[str], kind: str | None) -> None:
+def test_whoever_attacks_a_release_reads_each_label_as_all_that_it_was_made_of(
+    values: list[str], kind: str | None
+) -> None:
     """Labels of every level, and of every range that Mondrian may cut: a label that is misread would look harmless."""
     recipe = guessed("x", values) if kind is None else read("x", kind, guessed("x", values))
     found = built(recipe, "x", values)

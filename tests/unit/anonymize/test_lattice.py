@@ -11,14 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from obverse.anonymize.hierarchy import Hierarchy
-from obverse.anonymize.lattice import LOSSES, NODES_MAX, Search
+from obverse.anonymize.hierarchies import Hierarchy, Recipe, built, guessed
+from obverse.anonymize.lattice import LOSSES, NODES_MAX, Judge, Judged, Search
+from obverse.anonymize.measures import utility
 from obverse.anonymize.models import Close, Distinct, Entropy, Large, Model, Recursive, Unsure
-from obverse.anonymize.nodes import Judge, Judged
-from obverse.anonymize.recipes import Recipe, built, guessed
 from obverse.anonymize.recoding import at_node
 from obverse.anonymize.table import Table
-from obverse.anonymize.utility import utility
 from obverse.core.errors import Refused
 from tests.unit.anonymize.tables import table, tables
 
@@ -29,7 +27,9 @@ def hierarchies_of(given: Table) -> list[Hierarchy]:
     return [built(guessed(c.name, c.values), c.name, c.values) for c in given.quasi]
 
 
-def every(given: Table, hierarchies: Sequence[Hierarchy], models: Sequence[Model], limit: int, loss: str) -> list[Judged]:
+def every(
+    given: Table, hierarchies: Sequence[Hierarchy], models: Sequence[Model], limit: int, loss: str
+) -> list[Judged]:
     judge = Judge(given, hierarchies, models, limit, loss == "columns")
     return [judge.judge(node) for node in itertools.product(*(range(h.height) for h in hierarchies))]
 
@@ -55,7 +55,9 @@ def demands(given: Table) -> list[list[Model]]:
 @settings(max_examples=40, deadline=None)
 @given(given=tables(), which=st.integers(0, 7), share=st.sampled_from([0.0, 0.1, 0.3]), loss=st.sampled_from(LOSSES))
 def test_the_search_finds_the_optimum_of_all_nodes(given: Table, which: int, share: float, loss: str) -> None:
-    hierarchies, models, limit = hierarchies_of(given), demands(given)[which], int(share * given.rows)
+    hierarchies = hierarchies_of(given)
+    models = demands(given)[which]
+    limit = int(share * given.rows)
     judged = [one for one in every(given, hierarchies, models, limit, loss) if one.holds]
     if not judged:
         with pytest.raises(Refused) as refused:
@@ -73,13 +75,17 @@ def test_the_search_finds_the_optimum_of_all_nodes(given: Table, which: int, sha
 @given(given=tables(), which=st.integers(0, 7), share=st.sampled_from([0.0, 0.3]), loss=st.sampled_from(LOSSES))
 def test_the_optimum_is_that_of_tables_that_are_written(given: Table, which: int, share: float, loss: str) -> None:
     """Every node is released and measured, past the collapsed tables and the prices by which the search judges."""
-    hierarchies, models, limit = hierarchies_of(given), demands(given)[which], int(share * given.rows)
+    hierarchies = hierarchies_of(given)
+    models = demands(given)[which]
+    limit = int(share * given.rows)
     losses = []
     for node in itertools.product(*(range(h.height) for h in hierarchies)):
         recoded = at_node(given, hierarchies, node, models)
         if recoded.suppressed <= limit:
             lost = utility(recoded, 2)
-            losses.append(lost.discernibility if loss == "discernibility" else float(np.mean(list(lost.columns.values()))))
+            losses.append(
+                lost.discernibility if loss == "discernibility" else float(np.mean(list(lost.columns.values())))
+            )
     if losses:
         assert Search(given, hierarchies, models, limit, loss).run().loss == pytest.approx(min(losses), rel=1e-9)
 
@@ -88,7 +94,9 @@ def test_the_optimum_is_that_of_tables_that_are_written(given: Table, which: int
 @given(given=tables(), which=st.integers(0, 7), share=st.sampled_from([0.0, 0.2]))
 def test_what_is_concluded_from_a_node_to_others_is_true(given: Table, which: int, share: float) -> None:
     """A hopeless node has only failing nodes below it; bases never fall on the way up, fees never on the way down."""
-    hierarchies, models, limit = hierarchies_of(given), demands(given)[which], int(share * given.rows)
+    hierarchies = hierarchies_of(given)
+    models = demands(given)[which]
+    limit = int(share * given.rows)
     judged = {one.node: one for one in every(given, hierarchies, models, limit, "discernibility")}
     for node, one in judged.items():
         for j, level in enumerate(node):
@@ -127,7 +135,9 @@ def test_the_optimum_of_adult_is_that_of_all_12960_nodes(loss: str) -> None:
     hierarchies = []
     for one in given.quasi:
         rows = (ADULT / "adult_hierarchies" / f"{one.name}.csv").read_text().splitlines()
-        hierarchies.append(built(Recipe("file", lines=tuple(tuple(row.split(";")) for row in rows)), one.name, one.values))
+        hierarchies.append(
+            built(Recipe("file", lines=tuple(tuple(row.split(";")) for row in rows)), one.name, one.values)
+        )
     judged = every(given, hierarchies, [Large(5)], int(0.05 * given.rows), loss)
     assert len(judged) == 12_960
     best = min((one for one in judged if one.holds), key=lambda one: (one.loss.whole, one.node))

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from obverse.anonymize.classes import classes_by
-from obverse.anonymize.distances import entropies, equal, hierarchical, ordered, per_class, tails
+from obverse.anonymize.grouping import classes_by
+from obverse.anonymize.models import entropies, equal, hierarchical, ordered, per_class, tails
 from obverse.anonymize.table import Table
 from tests.unit.anonymize.tables import tables
 
@@ -19,15 +19,19 @@ from tests.unit.anonymize.tables import tables
 @settings(max_examples=60, deadline=None)
 @given(given=tables())
 def test_numbers_of_each_class_are_those_counted_by_hand(given: Table) -> None:
-    index, secret = given.quasi[1].codes.astype(np.int64), given.sensitive[0]
+    index = given.quasi[1].codes.astype(np.int64)
+    secret = given.sensitive[0]
     classes = classes_by(index, given.quasi[1].size, given, given.counts)
     everyone = Counter(secret.codes.tolist())
     whole = np.array([everyone[code] / given.rows for code in range(secret.size)])
     groups = np.array([code // 2 for code in range(secret.size)], dtype=np.int32)
     found = {
-        "n": per_class(classes, 0, np.ones_like), "h": entropies(classes, 0), "e": equal(classes, 0, whole),
-        "o": ordered(classes, 0, whole), "t": hierarchical(classes, 0, whole, (np.arange(secret.size, dtype=np.int32), groups)),
-    }  # fmt: skip
+        "n": per_class(classes, 0, np.ones_like),
+        "h": entropies(classes, 0),
+        "e": equal(classes, 0, whole),
+        "o": ordered(classes, 0, whole),
+        "t": hierarchical(classes, 0, whole, (np.arange(secret.size, dtype=np.int32), groups)),
+    }
     largest, tail = tails(classes, 0, 2)
     present = [value for value in range(secret.size) if everyone[value]]
     for one in set(index.tolist()):

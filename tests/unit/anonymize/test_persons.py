@@ -13,20 +13,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from obverse.anonymize.guesses import by_both, by_class, by_several
-from obverse.anonymize.hierarchy import Hierarchy
-from obverse.anonymize.lattice import LOSSES, Search
-from obverse.anonymize.measured import measured
-from obverse.anonymize.nodes import Judge
-from obverse.anonymize.recipes import Recipe, built, guessed
+from obverse.anonymize.hierarchies import Hierarchy, Recipe, built, guessed
+from obverse.anonymize.lattice import LOSSES, Judge, Search
+from obverse.anonymize.measures import by_both, by_class, by_several, measured, risk, utility
 from obverse.anonymize.recoding import Recoded, at_node, unchanged
-from obverse.anonymize.report import report_of
-from obverse.anonymize.risk import risk
-from obverse.anonymize.run import anonymized
+from obverse.anonymize.report import report_of, weaknesses
+from obverse.anonymize.request import Wish, anonymized, models_of
 from obverse.anonymize.table import Persons, Table
-from obverse.anonymize.utility import utility
-from obverse.anonymize.weaknesses import weaknesses
-from obverse.anonymize.wish import Wish, models_of
 from obverse.core.errors import Refused
 from tests.unit.anonymize.tables import table
 
@@ -41,7 +34,8 @@ SEARCHES = [{"search": "optimal", "suppress": 0.3}, {"search": "optimal"}, {"sea
 
 
 def of_people(rows: Iterable[Row], *, named: bool = False) -> tuple[Table, list[list[int]]]:
-    """Collapsed as the engine does it: equal rows of a person once, and people of one entry without their names; and which
+    """Collapsed as the engine does it: equal rows of a person once, and people of one entry without their names; and
+    which
     people each entry has. With `named` everybody keeps their code."""
     times = Counter(rows)
     entries = defaultdict(list)
@@ -60,7 +54,9 @@ def of_people(rows: Iterable[Row], *, named: bool = False) -> tuple[Table, list[
         np.array([max(some) for some in counts], dtype=np.int64),
     )
     found = table({"age": ages, "city": cities}, {"disease": diseases})
-    return replace(found, counts=np.array([sum(some) for some in counts], dtype=np.int64), persons=persons), list(keys.values())
+    return replace(found, counts=np.array([sum(some) for some in counts], dtype=np.int64), persons=persons), list(
+        keys.values()
+    )
 
 
 VISITS = st.lists(
@@ -82,7 +78,9 @@ TABLES = st.one_of(VISITS, CONSTANT, HOME)
 
 
 def by_label(recoded: Recoded, whose: list[list[int]]) -> dict[tuple[str | None, ...], list[tuple[int, int]]]:
-    """Of each class, as its labels say: the person and the place of the value of each released row (each entry once)."""
+    """Of each class, as its labels say: the person and the place of the value of each released row (each entry
+    once).
+    """
     found = defaultdict(list)
     labels = list(zip(*([c.labels[i] for i in c.places] for c in recoded.columns)))
     for n, kept in enumerate(recoded.kept):
@@ -131,7 +129,8 @@ def earth(own: list[float], whole: list[float], values: int) -> float:
 def test_what_a_table_reaches_is_what_loops_over_people_find(rows: list[Row]) -> None:
     people, whose = of_people(rows)
     recoded = unchanged(people)
-    found, size = measured(recoded), people.sensitive[0].size
+    found = measured(recoded)
+    size = people.sensitive[0].size
     classes = [sets_of(some) for some in by_label(recoded, whose).values()]
     whole = shares_of(sets_of([row for some in by_label(recoded, whose).values() for row in some]), size)
     disease = found["sensitive"]["disease"]
@@ -157,7 +156,8 @@ def test_diversity_is_never_more_than_by_any_choice_of_a_value_for_everybody(row
     distinct = min(fewest_values(sets) for sets in classes)
     assert found["distinct_l"] <= distinct
     assert (found["distinct_l"] == 1) is (distinct == 1)
-    least, ratio = math.inf, 0.0
+    least = math.inf
+    ratio = 0.0
     for sets in classes:
         for chosen in choices(sets):
             counts = sorted(chosen.values(), reverse=True)
@@ -202,19 +202,27 @@ def hierarchies_of(people: Table) -> list[Hierarchy]:
 
 
 @settings(max_examples=80, deadline=None)
-@given(rows=TABLES, demand=st.sampled_from(DEMANDS), share=st.sampled_from([0.0, 0.1, 0.3]), loss=st.sampled_from(LOSSES))
+@given(
+    rows=TABLES, demand=st.sampled_from(DEMANDS), share=st.sampled_from([0.0, 0.1, 0.3]), loss=st.sampled_from(LOSSES)
+)
 def test_the_search_finds_the_best_of_all_tables_that_could_be_written(
     rows: list[Row], demand: dict[str, tuple[str, ...]], share: float, loss: str
 ) -> None:
-    """Every node is released and measured on its own, past the collapsed tables and past what is concluded from others."""
+    """Every node is released and measured on its own, past the collapsed tables and past what is concluded from
+    others.
+    """
     people, _ = of_people(rows)
-    hierarchies, models = hierarchies_of(people), models_of(replace(BASE, **demand), people)  # type: ignore[arg-type]
-    limit, losses = int(share * people.people), []
+    hierarchies = hierarchies_of(people)
+    models = models_of(replace(BASE, **demand), people)
+    limit = int(share * people.people)
+    losses = []
     for node in itertools.product(*(range(h.height) for h in hierarchies)):
         recoded = at_node(people, hierarchies, node, models)
         if recoded.people_suppressed <= limit:
             lost = utility(recoded, 2)
-            losses.append(lost.discernibility if loss == "discernibility" else float(np.mean(list(lost.columns.values()))))
+            losses.append(
+                lost.discernibility if loss == "discernibility" else float(np.mean(list(lost.columns.values())))
+            )
     search = Search(people, hierarchies, models, limit, loss)
     if not losses:
         with pytest.raises(Refused):
@@ -229,7 +237,8 @@ def test_what_is_concluded_from_a_node_to_those_below_is_true(
     rows: list[Row], demand: dict[str, tuple[str, ...]], share: float
 ) -> None:
     people, _ = of_people(rows)
-    hierarchies, models = hierarchies_of(people), models_of(replace(BASE, **demand), people)  # type: ignore[arg-type]
+    hierarchies = hierarchies_of(people)
+    models = models_of(replace(BASE, **demand), people)
     judge = Judge(people, hierarchies, models, int(share * people.people), False)
     judged = {node: judge.judge(node) for node in itertools.product(*(range(h.height) for h in hierarchies))}
     for (node, one), (low, below) in itertools.product(judged.items(), repeat=2):
@@ -241,9 +250,12 @@ def test_what_is_concluded_from_a_node_to_those_below_is_true(
 
 @settings(max_examples=60, deadline=None)
 @given(rows=TABLES, demand=st.sampled_from(DEMANDS))
-def test_a_node_is_judged_the_same_from_any_collapsed_table_below(rows: list[Row], demand: dict[str, tuple[str, ...]]) -> None:
+def test_a_node_is_judged_the_same_from_any_collapsed_table_below(
+    rows: list[Row], demand: dict[str, tuple[str, ...]]
+) -> None:
     people, _ = of_people(rows)
-    hierarchies, models = hierarchies_of(people), models_of(replace(BASE, **demand), people)  # type: ignore[arg-type]
+    hierarchies = hierarchies_of(people)
+    models = models_of(replace(BASE, **demand), people)
     nodes = list(itertools.product(*(range(h.height) for h in hierarchies)))
     going = Judge(people, hierarchies, models, 3, False)
     for node in nodes:
@@ -284,7 +296,8 @@ def test_risks_are_those_of_people(rows: list[Row]) -> None:
     classes = defaultdict(list)
     for age, city, _, who in rows:
         classes[age, city].append(who)
-    found, everybody = risk(unchanged(people)), len({row[3] for row in rows})
+    found = risk(unchanged(people))
+    everybody = len({row[3] for row in rows})
     most = {key: max(Counter(some).values()) / len(some) for key, some in classes.items()}
     assert found.prosecutor == pytest.approx(max(most.values()))
     exposed = {who for key, some in classes.items() if most[key] >= max(most.values()) for who in some}
@@ -323,7 +336,8 @@ def test_guesses_with_and_without_the_own_rows_are_those_of_a_loop(rows: list[Ro
     for sets in classes:
         for who, own in sets.items():
             others = [values for other, values in sets.items() if other != who]
-            trials, right = trials + 1, right + (usual(sets.values()) in own)
+            trials = trials + 1
+            right = right + (usual(sets.values()) in own)
             without += (usual(others) if others else everywhere) in own
     assert by_class(recoded, 0) == (right, without, trials)
 
@@ -366,7 +380,10 @@ def test_the_people_of_two_classes_do_not_add_up_where_somebody_is_in_both() -> 
 
 
 def test_merging_can_make_homogeneous_what_was_not_and_the_search_knows() -> None:
-    """Each city alone is 2-diverse; both together everybody has both diseases. So a node above one that holds may fail."""
+    """Each city alone is 2-diverse; both together everybody has both diseases.
+
+    So a node above one that holds may fail.
+    """
     had = [("01001", "flu", 1), ("01001", "gout", 2), ("01002", "gout", 1), ("01002", "flu", 2)]
     rows: list[Row] = [("20", city, disease, who) for city, disease, who in had]
     people, _ = of_people(rows)

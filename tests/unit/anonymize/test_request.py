@@ -11,24 +11,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from obverse.anonymize.grouping import grouped
-from obverse.anonymize.measured import measured
+from obverse.anonymize.hierarchies import Recipe, built
+from obverse.anonymize.measures import Utility, measured, risk, utility
 from obverse.anonymize.models import all_hold
-from obverse.anonymize.recipes import Recipe, built
 from obverse.anonymize.recoding import Recoded, unchanged
-from obverse.anonymize.report import checked, report_of
-from obverse.anonymize.risk import risk
-from obverse.anonymize.run import anonymized
+from obverse.anonymize.report import checked, report_of, weaknesses
+from obverse.anonymize.request import Wish, anonymized, models_of
 from obverse.anonymize.table import Table
-from obverse.anonymize.utility import Utility, utility
-from obverse.anonymize.weaknesses import weaknesses
-from obverse.anonymize.wish import Wish, models_of
 from obverse.core.errors import Refused
 from tests.unit.anonymize.tables import table, tables
 
 QUASI = ("age", "zip", "race")
 BASE = Wish(quasi=QUASI, sensitive=("disease",), k=2)
-MODELS = [{}, {"l": ("2",)}, {"l": ("entropy:1.5",)}, {"l": ("recursive:3,2",)}, {"t": ("0.5",)}, {"t": ("ordered:0.4",)},
-          {"t": ("hierarchical:0.5",)}, {"alpha": ("disease=0.8",)}]  # fmt: skip
+MODELS = [
+    {},
+    {"l": ("2",)},
+    {"l": ("entropy:1.5",)},
+    {"l": ("recursive:3,2",)},
+    {"t": ("0.5",)},
+    {"t": ("ordered:0.4",)},
+    {"t": ("hierarchical:0.5",)},
+    {"alpha": ("disease=0.8",)},
+]
 SEARCHES = [{"search": "optimal", "suppress": 0.3}, {"search": "optimal"}, {"search": "mondrian"}]
 
 
@@ -45,7 +49,9 @@ def test_what_is_released_satisfies_the_models(given: Table, model: dict, search
     except Refused:
         return
     recoded = outcome.recoded
-    labels, seen = released(recoded), {}  # by labels alone, as somebody who holds the table sees it
+    # by labels alone, as somebody who holds the table sees it
+    labels = released(recoded)
+    seen = {}
     index = np.array([seen.setdefault(one, len(seen)) for one in labels])
     again = Recoded(given, recoded.columns, index, len(seen), recoded.kept)
     classes = again.classes()
@@ -105,7 +111,9 @@ def test_rows_that_are_counted_are_like_rows_that_are_written_out(given: Table, 
     columns = [c.codes for c in (*given.quasi, *given.sensitive)]
     rows = grouped(columns, [c.size for c in (*given.quasi, *given.sensitive)], (given.counts * times,))
     secret = replace(given.sensitive[0], codes=rows.columns[-1])
-    counted = Table(tuple(replace(c, codes=rows.columns[j]) for j, c in enumerate(given.quasi)), (secret,), rows.weights[0])
+    counted = Table(
+        tuple(replace(c, codes=rows.columns[j]) for j, c in enumerate(given.quasi)), (secret,), rows.weights[0]
+    )
     try:
         first = anonymized(given, replace(BASE, **search)).recoded
     except Refused:
@@ -116,13 +124,16 @@ def test_rows_that_are_counted_are_like_rows_that_are_written_out(given: Table, 
         told[one] += people
     if times < 1 << 40:  # beyond, discernibility is no longer a whole number that a double holds
         assert told == {
-            one: n * times for one, n in Counter(one for one, people in zip(released(first), first.rows) if people).items()
+            one: n * times
+            for one, n in Counter(one for one, people in zip(released(first), first.rows) if people).items()
         } | {one: 0 for one in told if not told[one]}
     assert min((n for n in told.values() if n), default=2 * times) >= 2 * times
 
 
 def test_a_wish_is_read_back_from_its_manifest() -> None:
-    given = table({"age": ["20", "21", "30", "31"], "zip": ["01001"] * 4, "race": list("abab")}, {"disease": list("xyxy")})
+    given = table(
+        {"age": ["20", "21", "30", "31"], "zip": ["01001"] * 4, "race": list("abab")}, {"disease": list("xyxy")}
+    )
     outcome = anonymized(given, replace(BASE, l=("2",), suppress=0.1))
     again = Wish.from_json(outcome.wish.as_json())
     assert again == outcome.wish
@@ -168,7 +179,8 @@ def test_a_demand_that_cannot_be_read_is_refused(told: dict) -> None:  # type: i
 def test_presence_is_bounded_against_a_population(search: str) -> None:
     ages = ["20", "20", "21", "40", "41", "42", "43"]
     given = table({"age": ages})
-    people, population = np.array([1, 0, 1, 1, 1, 0, 0]), np.ones(7, dtype=np.int64)
+    people = np.array([1, 0, 1, 1, 1, 0, 0])
+    population = np.ones(7, dtype=np.int64)
     given = Table(given.quasi, (), people.astype(np.int64), population)
     outcome = anonymized(given, Wish(quasi=("age",), presence="0.4,0.7", search=search))
     low, high = measured(outcome.recoded)["presence"]
@@ -207,7 +219,9 @@ def test_as_often_is_not_less_often() -> None:
 def test_as_many_rows_may_be_left_out_as_the_share_says() -> None:
     """0.29 * 100 is below 29 in doubles."""
     ages = ["30"] * 71 + [str(i) for i in range(31, 60)]
-    wish = Wish(quasi=("age",), k=2, suppress=0.29, hierarchies={"age": Recipe("file", lines=tuple((age,) for age in ages))})
+    wish = Wish(
+        quasi=("age",), k=2, suppress=0.29, hierarchies={"age": Recipe("file", lines=tuple((age,) for age in ages))}
+    )
     assert anonymized(table({"age": ages}), wish).recoded.suppressed == 29
 
 

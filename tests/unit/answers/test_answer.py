@@ -18,7 +18,9 @@ from obverse.core.claim import PUBLIC, Claim
 from obverse.core.errors import Refused
 from obverse.core.types import Type
 
-CLAIM = Claim("one row", "add-remove", "0.1", "0", ("discrete_laplace",), "", "", "", "receipt", "Protects <b>one</b> row.")
+CLAIM = Claim(
+    "one row", "add-remove", "0.1", "0", ("discrete_laplace",), "", "", "", "receipt", "Protects <b>one</b> row."
+)
 LEFT = Remaining(0.9, "0.9", 9)
 COLUMNS = (
     ColumnInfo("sex", Type.TEXT, "key"),
@@ -108,7 +110,9 @@ def test_names_that_stand_twice_are_numbered_in_frames() -> None:
     assert twice.to_polars().columns == ["n", "n_low", "n_high", "n_2", "n_low_2", "n_high_2"]
 
 
-@pytest.mark.parametrize("made", [answer(rows=(), intervals=()), cell(None, Type.INTEGER, None), cell(None, Type.TEXT, None)])
+@pytest.mark.parametrize(
+    "made", [answer(rows=(), intervals=()), cell(None, Type.INTEGER, None), cell(None, Type.TEXT, None)]
+)
 def test_frames_of_no_rows_and_of_nulls_keep_their_types(made: Answer) -> None:
     assert len(made.to_pandas()) == made.to_polars().height == made.to_arrow().num_rows == len(made.rows)
 
@@ -143,9 +147,12 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(
 def test_importing_an_answer_loads_no_extra() -> None:
     code = (
         "import sys, obverse.answers.answer; "
-        "print([m for m in ('numpy', 'pandas', 'polars', 'pyarrow', 'altair', 'duckdb', 'sqlglot') if m in sys.modules])"
+        "print([m for m in ('numpy', 'pandas', 'polars', 'pyarrow', 'altair', 'duckdb', 'sqlglot') if m in "
+        "sys.modules])"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )
 
 
 def test_html_shows_intervals_price_and_claim_and_escapes_all_of_it() -> None:
@@ -191,8 +198,12 @@ def test_bars_of_an_exact_answer_have_no_whiskers() -> None:
     pytest.importorskip("altair")
     public = answer(
         columns=(ColumnInfo("city", Type.TEXT, "value"), ColumnInfo("n", Type.INTEGER, "value")),
-        rows=(("X", 3), ("Y", 4)), intervals=((None, None),) * 2, level=1.0, claim=PUBLIC, price=Price("0", "0", 0.0, False),
-    )  # fmt: skip
+        rows=(("X", 3), ("Y", 4)),
+        intervals=((None, None),) * 2,
+        level=1.0,
+        claim=PUBLIC,
+        price=Price("0", "0", 0.0, False),
+    )
     chart = public.plot().to_dict()
     assert len(chart["layer"]) == 1
     assert chart["title"]["subtitle"] == "exact; price: free"

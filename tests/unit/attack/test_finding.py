@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 from obverse.attack.attacks import ATTACKS, Averaging, Background, Differencing, Homogeneity, Linkage, Sampling, Tracker
-from obverse.attack.attacks.averaging import middle
+from obverse.attack.attacks.averaging import middle, reworded
 from obverse.attack.attacks.differencing import differences
-from obverse.attack.attacks.wordings import reworded
 from obverse.attack.examples import people_list, pick
 from obverse.attack.finding import TOO_FEW, Finding, Rate, judged
-from obverse.attack.interfaces import balanced
-from obverse.attack.targets import Counting, Person, literal
+from obverse.attack.targets import Counting, Person, balanced, literal
 from obverse.core.errors import Refused
 
 SEEDS = 20
@@ -19,7 +17,9 @@ QUICK = [attack for attack in ATTACKS if attack.name not in ("fuzzy_linkage", "a
 
 @pytest.mark.parametrize("attack", QUICK, ids=lambda attack: attack.name)
 def test_honest_targets_are_hardly_ever_blamed(attack) -> None:
-    """Each is blamed with a chance of at most alpha = 5 %: five or more of twenty with one below 0.3 %; the seeds are fixed."""
+    """Each is blamed with a chance of at most alpha = 5 %: five or more of twenty with one below 0.3 %; the seeds
+    are fixed.
+    """
     blamed = sum(attack.honest(np.random.default_rng(seed)).leaks for seed in range(SEEDS))
     assert blamed <= 4
 
@@ -83,7 +83,8 @@ def test_without_a_control_group_nothing_is_claimed() -> None:
 
 def test_people_outside_are_a_control_where_nobody_knows_who_is_who() -> None:
     everybody = people_list(np.random.default_rng(1), 2000)
-    inside, outside = pick(everybody, slice(0, 1000)), pick(everybody, slice(1000, 2000))
+    inside = pick(everybody, slice(0, 1000))
+    outside = pick(everybody, slice(1000, 2000))
     found = Linkage().run(inside, inside, ("zip", "birth", "sex"), outsiders=outside)
     assert found.leaks
     assert found.control.wins < 0.1 * found.control.trials

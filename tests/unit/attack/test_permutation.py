@@ -19,7 +19,9 @@ def right_by_chance(guesses: list[int], records: int) -> Counter[int]:
     return Counter(sum(a == b for a, b in zip(guesses, owned)) for owned in permutations(range(records), len(guesses)))
 
 
-@pytest.mark.parametrize("guesses", [[0], [0, 1, 2], [0, 0, 0], [3, 1, 2, 0, 0], [0, 0, 1, 1, 2], [0, 1, 2, 3, 4, 5]], ids=str)
+@pytest.mark.parametrize(
+    "guesses", [[0], [0, 1, 2], [0, 0, 0], [3, 1, 2, 0, 0], [0, 0, 1, 1, 2], [0, 1, 2, 3, 4, 5]], ids=str
+)
 @pytest.mark.parametrize("records", [6, 7])
 def test_the_chance_of_right_guesses_is_that_of_all_ways(guesses: list[int], records: int) -> None:
     law = right_by_chance(guesses, records)
@@ -73,7 +75,8 @@ def test_p_values_are_small_no_more_often_than_they_say(name: str, chosen: int) 
 
 
 def test_the_groups_far_apart_give_the_least_p_value() -> None:
-    high, low = np.array([3.0, 4.0, 5.0]), np.array([0.0, 1.0, 2.0, 2.5])
+    high = np.array([3.0, 4.0, 5.0])
+    low = np.array([0.0, 1.0, 2.0, 2.5])
     assert [rank_sum(high, low), fisher(3, 3, 0, 4), fisher_at_best(3, 4)] == pytest.approx([1 / 35] * 3, rel=1e-5)
     assert rank_sum(low, high) == fisher(0, 4, 3, 3) == 1.0
     assert rank_sum(high, low[:0]) == 1.0
@@ -82,7 +85,8 @@ def test_the_groups_far_apart_give_the_least_p_value() -> None:
 def test_lowered_scores_are_never_more_significant() -> None:
     generator = np.random.default_rng(5)
     for _ in range(200):
-        scores, control = generator.integers(0, 6, 5) / 5, generator.integers(0, 6, 6) / 5
+        scores = generator.integers(0, 6, 5) / 5
+        control = generator.integers(0, 6, 6) / 5
         lowered = np.where(generator.random(5) < 0.5, scores, -1.0)
         assert rank_sum(lowered, control) >= rank_sum(scores, control)
 
@@ -90,7 +94,8 @@ def test_lowered_scores_are_never_more_significant() -> None:
 def test_ways_that_are_drawn_agree_with_ways_that_are_summed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The share among 9,999 draws is 0.02 off in fewer than 1 of 10^4 runs; the seed is fixed."""
     generator = np.random.default_rng(6)
-    scores, control = generator.normal(0.2, 1, 40), generator.normal(0, 1, 60)
+    scores = generator.normal(0.2, 1, 40)
+    control = generator.normal(0, 1, 60)
     summed = rank_sum(scores, control)
     monkeypatch.setattr(permutation, "EXACT_MAX", 0)
     assert rank_sum(scores, control) == pytest.approx(summed, abs=0.02)

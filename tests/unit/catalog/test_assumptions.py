@@ -1,4 +1,6 @@
-"""What is believed of a source: six things, each with what it holds by; claims name those that are declared, and no others."""
+"""What is believed of a source: six things, each with what it holds by; claims name those that are declared, and no
+others.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,13 @@ def test_each_source_has_all_six_in_one_object_and_claims_name_the_declared_ones
 
 def test_nothing_of_a_public_source_is_taken_for_the_rows_of_units() -> None:
     assert {belief.what: belief.by for belief in as_declared(LIST).beliefs} == {
-        "equality": "plan", "rows": "nothing", "added": "nothing", "keys": "nothing", "form": "nothing", "schema": "catalog",
-    }  # fmt: skip
+        "equality": "plan",
+        "rows": "nothing",
+        "added": "nothing",
+        "keys": "nothing",
+        "form": "nothing",
+        "schema": "catalog",
+    }
 
 
 def test_by_what_each_of_a_private_source_holds() -> None:

@@ -106,7 +106,9 @@ def test_a_unit_key_declared_with_another_type_than_integer_or_text_is_refused(e
 
 
 def test_a_key_passed_on_the_way_is_integer_or_text_too(edited, refusal) -> None:
-    lines = '[tables.lines]\nsource = "l.csv"\nlimits = "auto"\nunit = "visit_id -> visits.visit_id -> people.person_id"\n'
+    lines = (
+        '[tables.lines]\nsource = "l.csv"\nlimits = "auto"\nunit = "visit_id -> visits.visit_id -> people.person_id"\n'
+    )
     error = refusal(edited(('visit_id = { type = "integer" }', 'visit_id = { type = "double" }')) + lines)
     assert (error.code, error.place) == ("unit_type", "obverse.toml:30 tables.visits.columns.visit_id")
 

@@ -91,7 +91,9 @@ def test_a_grid_that_does_not_divide_the_bounds_is_refused(edited, refusal, old:
     assert refusal(edited((old, new))).code == "bad_grid"
 
 
-@pytest.mark.parametrize("values", ['["F", "F"]', "[]", "[1]", '["F", 2020-01-01]', '"clinics"', '".clinic"', '"clinics."'])
+@pytest.mark.parametrize(
+    "values", ['["F", "F"]', "[]", "[1]", '["F", 2020-01-01]', '"clinics"', '".clinic"', '"clinics."']
+)
 def test_values_that_are_no_list_of_the_type_are_refused(edited, refusal, values: str) -> None:
     error = refusal(edited(('["F", "M", "X"]', values)))
     assert (error.code, error.place) == ("bad_values", "obverse.toml:21 tables.people.columns.sex.values")

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from obverse.catalog.complete import complete, needed_values
+from obverse.catalog.complete import complete, needed_values, type_of, unit_type_of
 from obverse.catalog.load import load, loads, locator
 from obverse.catalog.model import Catalog, Column
-from obverse.catalog.source_types import type_of, unit_type_of
 from obverse.core.bounds import Categories
 from obverse.core.errors import CatalogError, InvariantBroken
 from obverse.core.types import Type
@@ -73,7 +72,9 @@ def test_a_column_is_found_when_only_its_case_differs(catalog: Catalog) -> None:
 
 
 def test_a_declared_column_that_the_source_lacks_is_named_with_the_nearest(catalog: Catalog) -> None:
-    error = _refused(catalog, {**SCHEMAS, "people": {**{k: v for k, v in PEOPLE.items() if k != "salary"}, "salari": "DOUBLE"}})
+    error = _refused(
+        catalog, {**SCHEMAS, "people": {**{k: v for k, v in PEOPLE.items() if k != "salary"}, "salari": "DOUBLE"}}
+    )
     assert (error.code, error.place) == ("column_missing", "obverse.toml tables.people.columns.salary")
     assert "'salari'" in error.fix
 

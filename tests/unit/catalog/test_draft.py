@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from obverse.catalog.draft import SourceFile, draft, questions
-from obverse.catalog.guess import bounds_by_name, free_text_by_name, type_by_name, unit_by_names
+from obverse.catalog.draft import (
+    SourceFile,
+    bounds_by_name,
+    draft,
+    free_text_by_name,
+    questions,
+    type_by_name,
+    unit_by_names,
+)
 from obverse.catalog.load import loads, problems
 from obverse.core.errors import CatalogError
 from obverse.core.types import Type
@@ -16,7 +23,9 @@ GOLDEN = Path(__file__).parent / "golden" / "draft.toml"
 VISITS = {"visit_id": "BIGINT", "person_id": "BIGINT", "clinic": "VARCHAR", "cost": "DOUBLE", "at": "TIMESTAMP"}
 FILES = (
     SourceFile("visits.parquet", {**VISITS, "tags": "VARCHAR[]"}, "parquet"),
-    SourceFile("people.csv", dict.fromkeys(("person_id", "full name", "age", "zip", "salary", "joined")), "csv", delimiter=";"),
+    SourceFile(
+        "people.csv", dict.fromkeys(("person_id", "full name", "age", "zip", "salary", "joined")), "csv", delimiter=";"
+    ),
     SourceFile("lines.parquet", {"line_id": "BIGINT", "visit_id": "BIGINT", "drug": "VARCHAR"}, "parquet"),
     SourceFile("old/people.csv", {"city": None}, "csv"),
     SourceFile("h.duckdb", {"city": "VARCHAR"}, "duckdb", table="cities"),
@@ -25,7 +34,9 @@ NAMES = st.text(st.characters(codec="utf-8"), max_size=12)
 
 
 @settings(max_examples=150, deadline=None)
-@given(columns=st.dictionaries(NAMES, st.sampled_from([None, "BIGINT", "VARCHAR", "BLOB", "DATE"]), min_size=1, max_size=5))
+@given(
+    columns=st.dictionaries(NAMES, st.sampled_from([None, "BIGINT", "VARCHAR", "BLOB", "DATE"]), min_size=1, max_size=5)
+)
 def test_a_draft_of_any_names_is_toml_whose_problems_are_located(columns: dict[str, str | None]) -> None:
     text = draft([SourceFile("t.csv", columns, "csv"), SourceFile("u.csv", columns, "csv")], name="p")
     assert _code(text) != "bad_toml"
@@ -76,9 +87,14 @@ def test_times_with_a_zone_are_declared_and_said_to_be_read_in_utc() -> None:
 
 def test_a_table_by_itself_is_asked_whether_a_unit_has_several_rows() -> None:
     asked = questions(draft(FILES[:1], name="p"))
-    several = "visits: one row of each counts; has it several, how many rows of one person_id, in how many groups, shall count?"
+    several = (
+        "visits: one row of each counts; has it several, how many rows of one person_id, in how many groups, "
+        "shall count?"
+    )
     assert several in asked
-    assert not [one for one in questions(draft(FILES[:2], name="p")) if one.startswith("people: one row of each counts")]
+    assert not [
+        one for one in questions(draft(FILES[:2], name="p")) if one.startswith("people: one row of each counts")
+    ]
 
 
 def test_types_read_from_values_are_used_only_when_handed_over() -> None:

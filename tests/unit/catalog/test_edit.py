@@ -33,15 +33,23 @@ def test_only_the_number_changes_and_it_is_exact(number: object) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["budget = { epsilon = 1, delta = 0 }\n", "budget.epsilon = 1\nbudget.delta = 0\n", '[budget]\nepsilon=1 # "\ndelta=0'],
+    [
+        "budget = { epsilon = 1, delta = 0 }\n",
+        "budget.epsilon = 1\nbudget.delta = 0\n",
+        '[budget]\nepsilon=1 # "\ndelta=0',
+    ],
 )
 def test_every_way_to_write_the_table_is_understood(text: str) -> None:
-    changed = with_number(with_number(text, ("budget", "epsilon"), Fraction(5, 2)), ("budget", "delta"), Fraction(1, 10**7))
+    changed = with_number(
+        with_number(text, ("budget", "epsilon"), Fraction(5, 2)), ("budget", "delta"), Fraction(1, 10**7)
+    )
     assert tomllib.loads(changed)["budget"] == {"epsilon": 2.5, "delta": 1e-7}
 
 
 def test_a_missing_key_is_added_beside_its_fellows() -> None:
-    changed = with_number('[budget]\nepsilon = 4.0  # all\n[project]\nname = "x"\n', ("budget", "delta"), Fraction(1, 10**6))
+    changed = with_number(
+        '[budget]\nepsilon = 4.0  # all\n[project]\nname = "x"\n', ("budget", "delta"), Fraction(1, 10**6)
+    )
     assert changed == '[budget]\nepsilon = 4.0  # all\ndelta = 0.000001\n[project]\nname = "x"\n'
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from obverse.catalog.identity import fingerprint
+from obverse.catalog.keys import json_schema
 from obverse.catalog.load import loads
-from obverse.catalog.schema import json_schema
 from obverse.core.errors import CatalogError
 from obverse.core.units import Neighbours
 

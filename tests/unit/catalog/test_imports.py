@@ -8,7 +8,7 @@ from pathlib import Path
 import obverse
 
 HEAVY = ("numpy", "duckdb", "sqlglot", "pydantic", "jsonschema")
-OURS = "obverse.catalog.complete, obverse.catalog.draft, obverse.catalog.schema, obverse.demo.project"
+OURS = "obverse.catalog.complete, obverse.catalog.draft, obverse.catalog.keys, obverse.demo.project"
 
 
 def test_the_catalog_and_the_demo_load_nothing_heavy() -> None:

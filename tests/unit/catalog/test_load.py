@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from obverse.catalog.identity import fingerprint
 from obverse.catalog.load import load, loads, problems
-from obverse.catalog.model import Budget, Limits, Source
+from obverse.catalog.model import Limits, Source
 from obverse.core.bounds import UNBOUNDED, Categories, interval
 from obverse.core.errors import CatalogError, Refused
+from obverse.core.ledger import Budget
 from obverse.core.types import Type
 from obverse.core.units import KeyPath, Neighbours
-from obverse.demo.toml import CATALOG
+from obverse.demo.project import PROJECT_TOML
 
 ROOT = Path("/project")
 SPLINTERS = [
@@ -46,7 +47,7 @@ SPLINTERS = [
 @given(seed=st.integers(0, 2**32), cuts=st.integers(1, 4))
 def test_a_spoilt_file_gives_a_catalog_or_a_located_error_and_nothing_else(seed: int, cuts: int) -> None:
     random_cuts = random.Random(seed)
-    text = CATALOG
+    text = PROJECT_TOML
     for _ in range(cuts):
         at = random_cuts.randrange(len(text))
         text = text[:at] + random_cuts.choice(SPLINTERS) + text[at + random_cuts.randrange(0, 12) :]
@@ -69,7 +70,9 @@ def test_the_corpus_catalog_is_read_as_written(corpus: str) -> None:
     assert catalog.budget == Budget(Fraction(4), Fraction(1, 10**6))
     assert catalog.unit is not None
     assert (catalog.unit.table, catalog.unit.key, catalog.neighbours) == ("people", "person_id", Neighbours.ADD_REMOVE)
-    people, visits, clinics = catalog.tables["people"], catalog.tables["visits"], catalog.tables["clinics"]
+    people = catalog.tables["people"]
+    visits = catalog.tables["visits"]
+    clinics = catalog.tables["clinics"]
     assert people.source == Source("parquet", ROOT / "people.parquet")
     assert people.limits is None
     assert people.columns["age"].bounds == interval(0, 120)
@@ -124,7 +127,9 @@ def test_sources_are_files_beside_the_toml_or_objects(edited, source: str, expec
 
 def test_a_csv_may_name_its_delimiter_and_lack_a_header(edited) -> None:
     text = edited(('source = "clinics.csv"', 'source = "clinics.csv"\ndelimiter = ";"\nheader = false'))
-    assert loads(text, ROOT).tables["clinics"].source == Source("csv", ROOT / "clinics.csv", delimiter=";", header=False)
+    assert loads(text, ROOT).tables["clinics"].source == Source(
+        "csv", ROOT / "clinics.csv", delimiter=";", header=False
+    )
 
 
 def test_a_longer_path_reaches_the_unit_over_the_table_between(corpus: str) -> None:
@@ -146,7 +151,9 @@ def test_limits_may_lower_a_sum(edited) -> None:
 
 
 def test_replace_takes_a_public_size_where_the_units_are(edited) -> None:
-    text = edited(('neighbours = "add-remove"', 'neighbours = "replace"'), ('unit = "person_id"', 'unit = "row"\nsize = 100'))
+    text = edited(
+        ('neighbours = "add-remove"', 'neighbours = "replace"'), ('unit = "person_id"', 'unit = "row"\nsize = 100')
+    )
     catalog = loads(text[: text.index("[tables.visits]")], ROOT)
     assert catalog.tables["people"].size == 100
     assert catalog.tables["people"].row_is_unit
@@ -165,7 +172,9 @@ def test_analysts_and_purposes_have_caps_and_the_common_delta_unless_told(corpus
 
 
 def test_the_shortest_project_has_add_remove_pure_and_a_tenth(corpus: str) -> None:
-    text = '[project]\nname = "p"\ndataset = "d"\n[budget]\nepsilon = 0.05\n[tables.t]\nsource = "t.csv"\nunit = "row"\n'
+    text = (
+        '[project]\nname = "p"\ndataset = "d"\n[budget]\nepsilon = 0.05\n[tables.t]\nsource = "t.csv"\nunit = "row"\n'
+    )
     catalog = loads(text, ROOT)
     assert (catalog.neighbours, catalog.accounting) == (Neighbours.ADD_REMOVE, "pure")
     assert catalog.epsilon == Fraction(1, 20)

@@ -1,4 +1,6 @@
-"""Words as numbers: one for one word on every keyboard, back to what is known of it, and declared without contradiction."""
+"""Words as numbers: one for one word on every keyboard, back to what is known of it, and declared without
+contradiction.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,9 @@ def test_row_means_that_each_row_is_a_unit() -> None:
     assert unit_text(KeyPath("t", None)) == "row"
 
 
-@pytest.mark.parametrize("unit", ["->", "person_id ->", "-> people.person_id", "person_id -> people", "a -> .b", "a -> b."])
+@pytest.mark.parametrize(
+    "unit", ["->", "person_id ->", "-> people.person_id", "person_id -> people", "a -> .b", "a -> b."]
+)
 def test_a_unit_that_cannot_be_read_is_refused(edited, refusal, unit: str) -> None:
     error = refusal(edited(('"person_id -> people.person_id"', f'"{unit}"')))
     assert (error.code, error.place) == ("bad_unit", "obverse.toml:27 tables.visits.unit")
@@ -76,5 +78,7 @@ def test_a_server_is_named_once_and_without_its_password(edited, refusal, more: 
 def test_a_table_on_a_server_is_named_with_its_schema(edited, refusal, kind: str) -> None:
     where = 'service = "clinic"' if kind == "postgres" else ""
     for source in ("people", "a.b.c.d", ".people", "people.csv.x."):
-        text = edited(('kind = "duckdb"', f'kind = "{kind}"\n{where}'), ('source = "people.parquet"', f'source = "{source}"'))
+        text = edited(
+            ('kind = "duckdb"', f'kind = "{kind}"\n{where}'), ('source = "people.parquet"', f'source = "{source}"')
+        )
         assert refusal(text).code == "bad_source"

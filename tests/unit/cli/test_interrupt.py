@@ -66,7 +66,9 @@ def test_ctrl_c_between_the_debit_and_its_receipt_is_not_called_free(
     assert spent() == "0.1"
 
 
-def test_a_failure_after_the_debit_is_exit_code_one(obverse: Obverse, spent: Spent, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_after_the_debit_is_exit_code_one(
+    obverse: Obverse, spent: Spent, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*args: Any, **options: Any) -> Any:
         raise ValueError("Ann Smith earns 1234")
 
@@ -84,7 +86,7 @@ def test_an_answer_that_cannot_be_written_after_all_is_in_store(
     def full(*args: Any, **options: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("obverse.cli.output.export._whole", full)
+    monkeypatch.setattr("obverse.cli.output.files._whole", full)
     said = obverse("ask", COUNT, "--out", "a.csv")
     assert said.exit_code == 1
     assert "that is free" in said.stderr
@@ -92,6 +94,6 @@ def test_an_answer_that_cannot_be_written_after_all_is_in_store(
 
 
 def test_ctrl_c_elsewhere_costs_nothing(obverse: Obverse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("obverse.curator.checking.check", interrupt)
+    monkeypatch.setattr("obverse.curator.check.check", interrupt)
     said = obverse("check")
     assert (said.exit_code, "nothing was spent" in said.stderr) == (130, True)

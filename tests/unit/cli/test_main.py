@@ -162,7 +162,7 @@ def test_sql_lists_what_the_registries_hold(obverse: Obverse) -> None:
 
 
 def test_schema_is_the_schema_of_the_catalog(obverse: Obverse) -> None:
-    from obverse.catalog.schema import json_schema
+    from obverse.catalog.keys import json_schema
 
     assert json.loads(obverse("schema").stdout) == json_schema()
 

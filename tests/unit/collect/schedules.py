@@ -1,4 +1,6 @@
-"""A survey's whole schedule, played: reports of the answer until the lifetime is spent, then reports that carry none."""
+"""A survey's whole schedule, played: reports of the answer until the lifetime is spent, then reports that carry
+none.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from obverse.collect.client import Record, consented, made, marked, next_step
-from obverse.collect.randomness.coins import Coins
-from obverse.collect.randomness.permanent import Memo
+from obverse.collect.device import Record, consented, made, marked, next_step
+from obverse.collect.randomness.coins import Coins, Memo
 from obverse.collect.spec import Spec
 from obverse.collect.tally import Tally, tallied
 from obverse.core.rng import Rng
@@ -58,7 +59,9 @@ def any_items(spec: Spec, n: int, generator: np.random.Generator) -> NDArray[np.
     return words >> np.uint64(64 - asked.spelling.letters * asked.spelling.bits)
 
 
-def month(spec: Spec, codes: NDArray[np.uint64], sent: NDArray[np.int64], generator: np.random.Generator, rng: Rng) -> Month:
+def month(
+    spec: Spec, codes: NDArray[np.uint64], sent: NDArray[np.int64], generator: np.random.Generator, rng: Rng
+) -> Month:
     """Of people with these answers who sent so many reports each; of fresh coins, many at once."""
     telling = informative(spec, sent)
     answered = np.repeat(codes, telling)
@@ -69,9 +72,12 @@ def month(spec: Spec, codes: NDArray[np.uint64], sent: NDArray[np.int64], genera
 
 def month_of_devices(spec: Spec, answers: list[list[Any]], rng: Rng) -> Month:
     """One list of answers for each device, one for each day: by the device's own program."""
-    payloads, answered, silent = [], [], 0
+    payloads = []
+    answered = []
+    silent = 0
     for days in answers:
-        record, memo = consented(Record()), Memo(rng.raw(32), spec.digest)
+        record = consented(Record())
+        memo = Memo(rng.raw(32), spec.digest)
         for day, answer in enumerate(days, 1):
             step = next_step(spec, record, marked(spec, answer, memo), day)
             record = step.record

@@ -6,9 +6,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from obverse.catalog.load import loads
-from obverse.collect.choose import chosen
+from obverse.collect.planning import chosen
 from obverse.collect.protocols import HadamardCountMean, OneBitMean
-from obverse.collect.randomness.odds import ONE
+from obverse.collect.randomness.coins import ONE
 from obverse.collect.spec import Spec
 
 LETTERS = ["a", "b", "c", "d"]
@@ -61,7 +61,11 @@ step = 3
 
 
 def several_text(
-    split: str = "one", protocols: tuple[str, str] = ("direct", "unary"), more: str = "", last: str = "", epsilon: str = "1"
+    split: str = "one",
+    protocols: tuple[str, str] = ("direct", "unary"),
+    more: str = "",
+    last: str = "",
+    epsilon: str = "1",
 ) -> str:
     """A survey of two questions, and of numbers too where `last` is HOURS."""
     plain = survey_text(epsilon=epsilon, more=f'split = "{split}"\n{more}')
@@ -70,7 +74,11 @@ def several_text(
 
 
 def several_spec(
-    split: str = "one", protocols: tuple[str, str] = ("direct", "unary"), more: str = "", last: str = "", epsilon: str = "1"
+    split: str = "one",
+    protocols: tuple[str, str] = ("direct", "unary"),
+    more: str = "",
+    last: str = "",
+    epsilon: str = "1",
 ) -> Spec:
     survey = loads(several_text(split, protocols, more, last, epsilon), ".").surveys["it"]
     return Spec(survey, chosen(survey).protocol)

@@ -1,4 +1,6 @@
-"""Warnings to makers of surveys: reports that averaging undoes, lifetimes that are spent, questions the page cannot ask."""
+"""Warnings to makers of surveys: reports that averaging undoes, lifetimes that are spent, questions the page cannot
+ask.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,9 @@ import pytest
 import obverse.collect
 from obverse.catalog.load import loads
 from obverse.collect.cautions import IN_BROWSERS, cautions, named_by_averaging
-from obverse.collect.choose import chosen
+from obverse.collect.planning import chosen
 from obverse.collect.spec import Spec
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
 from tests.unit.collect.surveys import (
     HOURS,
     LETTERS,
@@ -61,7 +63,9 @@ def test_permanent_answers_are_not_averaged_and_may_run_out() -> None:
         (10, 30, "lifetime = 3", False), (10, 15, "", False),
     ],
 )  # fmt: skip
-def test_a_retention_that_ends_before_the_schedule_is_warned_of(days: int, people: int, more: str, *, warned: bool) -> None:
+def test_a_retention_that_ends_before_the_schedule_is_warned_of(
+    days: int, people: int, more: str, *, warned: bool
+) -> None:
     """Of few people, whose counts are deleted with their reports; what is advised works as it is written."""
     text = survey_text(more=f"{MONTH}\n{more}").replace("people = 1000", f"people = {people}")
     for line, told in (("", warned), ("retention_days = 34", False)):
@@ -112,14 +116,24 @@ def test_browsers_know_as_many_protocols_as_their_program_has() -> None:
 
 @pytest.mark.parametrize(
     ("options", "protocol", "epsilon"),
-    [(["no", "yes"], "direct", "1"), (["no", "yes"], "direct", "0.4"), (LETTERS, "unary", "1"), (LETTERS, "hadamard", "1")],
+    [
+        (["no", "yes"], "direct", "1"),
+        (["no", "yes"], "direct", "0.4"),
+        (LETTERS, "unary", "1"),
+        (LETTERS, "hadamard", "1"),
+    ],
 )
-def test_an_averaging_attacker_is_right_for_about_as_many_as_are_told(options: list[str], protocol: str, epsilon: str) -> None:
-    """2,000 people, attacked by the estimates of their own 30 reports: right for as many within 4 points (six deviations, so a
+def test_an_averaging_attacker_is_right_for_about_as_many_as_are_told(
+    options: list[str], protocol: str, epsilon: str
+) -> None:
+    """2,000 people, attacked by the estimates of their own 30 reports: right for as many within 4 points (six
+    deviations, so a
     false alarm is below 1e-7; the seed is fixed)."""
-    spec, rng = spec_for(options, protocol, epsilon, MONTH), SeededRng(5)
+    spec = spec_for(options, protocol, epsilon, MONTH)
+    rng = SeededRng(5)
     truth = np.random.default_rng(5).integers(0, 2, 2000)
-    items, right = np.arange(2, dtype=np.uint64), 0
+    items = np.arange(2, dtype=np.uint64)
+    right = 0
     for held in truth.tolist():
         counts = spec.protocol.fold(spec.protocol.reports(np.full(30, held, dtype=np.uint64), rng))
         found = spec.protocol.estimate(counts, 30, items).value

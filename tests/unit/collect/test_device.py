@@ -1,4 +1,6 @@
-"""A device's own ledger: written before a report leaves, kept when consent is withdrawn, and read by its owner alone."""
+"""A device's own ledger: written before a report leaves, kept when consent is withdrawn, and read by its owner
+alone.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,16 @@ from pathlib import Path
 
 import pytest
 
-from obverse.collect.client import Record
-from obverse.collect.device import Device
+from obverse.collect.device import Device, Record
 from obverse.collect.protocols import MemoisedUnary
 from obverse.core.errors import InvariantBroken, LedgerError, ObverseError, Refused
 from obverse.core.rng import Rng
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
 from tests.unit.collect.surveys import spec_for
 
 TOKEN = bytes(32)
-MONDAY, TUESDAY = date(2026, 11, 16), date(2026, 11, 17)
+MONDAY = date(2026, 11, 16)
+TUESDAY = date(2026, 11, 17)
 FRESH = spec_for(more="reports = 5\nper_day = 2\nlifetime = 3.5")
 LASTING = replace(
     spec_for(["a", "b", "c"], more="reports = 50\nper_day = 50\nlifetime = 3"),
@@ -97,19 +99,25 @@ def test_surveys_have_records_of_their_own(tmp_path: Path) -> None:
 
 def test_losses_of_all_surveys_add_up(tmp_path: Path) -> None:
     """A survey that is declared anew has a budget of its own; what a device lost in all is told nevertheless."""
-    device, anew = Device(tmp_path), spec_for(more="reports = 5\nper_day = 3\nlifetime = 3.5")
+    device = Device(tmp_path)
+    anew = spec_for(more="reports = 5\nper_day = 3\nlifetime = 3.5")
     assert device.spent() == 0
     for spec in (FRESH, anew, LASTING):
         device.consent(spec)
         device.report(spec, spec.survey.options[0], token=TOKEN)
     assert device.spent() == 2 * FRESH.loss + LASTING.loss
     device.withdraw(LASTING)
-    assert device.spent() == sum(device.record(spec).spent for spec in (FRESH, anew, LASTING)) > 2 * FRESH.loss + LASTING.loss
+    assert (
+        device.spent()
+        == sum(device.record(spec).spent for spec in (FRESH, anew, LASTING))
+        > 2 * FRESH.loss + LASTING.loss
+    )
 
 
 def test_toggling_consent_gives_nothing_back(tmp_path: Path) -> None:
     """Neither epsilon nor fresh permanent answers: one who toggles each time is asked no more often than another."""
-    device, sent = Device(tmp_path, rng=SeededRng(4)), []
+    device = Device(tmp_path, rng=SeededRng(4))
+    sent = []
     for _ in range(6):
         device.consent(LASTING)
         before = device.record(LASTING).spent

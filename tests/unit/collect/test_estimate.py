@@ -9,15 +9,13 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from obverse.collect.choose import deviation
-from obverse.collect.detection import corrected
-from obverse.collect.estimate import estimate, quantile, simplex, worst_shift
-from obverse.collect.foresee import foresee, people_needed
+from obverse.collect.estimate import corrected, estimate, quantile, simplex, worst_shift
+from obverse.collect.planning import deviation, foresee, people_needed
 from obverse.collect.protocols import Direct, Hadamard, LocalHash, Unary
 from obverse.collect.simulate import simulated
 from obverse.collect.tally import Tally, tallied
 from obverse.core.errors import Refused
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
 from tests.unit.collect.surveys import spec_for
 
 OPTIONS = [chr(97 + i) for i in range(8)]
@@ -32,7 +30,8 @@ def told(spec, rng, people=PEOPLE) -> Tally:
 @pytest.mark.parametrize("protocol", ["direct", "unary", "local_hash", "hadamard"])
 def test_intervals_cover_as_often_as_they_say(protocol: str) -> None:
     """400 intervals of 90 %: fewer than 322 or more than 392 cover with a chance below 1e-6; all at once far more."""
-    spec, rng = spec_for(OPTIONS, protocol), SeededRng(11)
+    spec = spec_for(OPTIONS, protocol)
+    rng = SeededRng(11)
     truth = np.array(PEOPLE) / sum(PEOPLE)
     covered = wide = 0
     for _ in range(50):
@@ -49,7 +48,8 @@ def test_intervals_cover_as_often_as_they_say(protocol: str) -> None:
 @pytest.mark.parametrize("protocol", ["direct", "unary", "memoised_unary"])
 def test_the_simulated_law_is_that_of_reports(protocol: str) -> None:
     """Means and variances of 300 tallies each way agree within what chance allows (6 standard errors)."""
-    spec, rng = spec_for(OPTIONS, protocol), SeededRng(12)
+    spec = spec_for(OPTIONS, protocol)
+    rng = SeededRng(12)
     generator = np.random.default_rng(5)
     people = [n // 10 for n in PEOPLE]
     ours = np.array([told(spec, rng, people).counts for _ in range(300)], dtype=float)
@@ -95,7 +95,8 @@ def test_crafted_reports_move_a_share_by_no_more_than_is_printed(protocol: str) 
     """One in a hundred sends whatever lifts the first item most, of all that can be sent."""
     spec = spec_for(OPTIONS, protocol, "1")
     target = np.array([spec.code("h")], dtype=np.uint64)
-    rng, n = SeededRng(8), 100
+    rng = SeededRng(8)
+    n = 100
     honest = told(spec, rng, [20 * n, 20 * n, 20 * n, 20 * n, 9 * n, 5 * n, 5 * n, 0])
     crafted = np.array([list(payload) for payload in spec.protocol.payloads(77)], dtype=np.uint8)
     best = 0.0
@@ -111,7 +112,8 @@ def test_crafted_reports_move_a_share_by_no_more_than_is_printed(protocol: str) 
 @pytest.mark.parametrize("kind", [Direct, Unary, LocalHash, Hadamard])
 def test_a_rare_item_errs_as_foreseen(kind) -> None:
     """2,000 estimates of an item that nobody has, all else evenly spread: they vary as foreseen, within 12 %."""
-    protocol, rng = kind.fitted(16, Fraction(1)), SeededRng(21)
+    protocol = kind.fitted(16, Fraction(1))
+    rng = SeededRng(21)
     held = np.tile(np.arange(15, dtype=np.uint64), 20)
     items = np.array([15], dtype=np.uint64)
     found = [
@@ -137,7 +139,8 @@ def test_so_many_people_see_the_share() -> None:
 @pytest.mark.parametrize("protocol", ["direct", "local_hash", "count_mean", "pooled_hash", "loloha", "rappor"])
 def test_as_many_people_as_are_needed_see_the_share(protocol: str) -> None:
     """With what hashes leave, which more people do not lessen; where that alone hides it, nobody is told a number."""
-    spec, hidden = spec_for(OPTIONS, protocol, "2"), foresee(spec_for(OPTIONS, protocol, "2"), 10**15).visible
+    spec = spec_for(OPTIONS, protocol, "2")
+    hidden = foresee(spec_for(OPTIONS, protocol, "2"), 10**15).visible
     for share in (0.2, 0.05, 0.01, 0.001):
         needed = people_needed(spec, share)
         assert (needed is None) == (share <= hidden)

@@ -11,10 +11,9 @@ import pytest
 
 from obverse.catalog.load import loads
 from obverse.collect.card import card_json
-from obverse.collect.codec import protocol_json, protocol_of
 from obverse.collect.protocols import PROTOCOLS, Direct, HadamardCountMean, Loloha, MemoisedUnary, Rappor, Unary
-from obverse.collect.randomness.odds import ONE
-from obverse.collect.spec import Spec, canonical_json, read_spec, spec_of
+from obverse.collect.randomness.coins import ONE
+from obverse.collect.spec import Spec, canonical_json, protocol_json, protocol_of, read_spec, spec_of
 from obverse.core.errors import CatalogError, Refused
 from tests.effort import effort
 from tests.unit.collect.surveys import LETTERS, lasting_spec, numbers_spec, spec_for, survey_text
@@ -60,7 +59,9 @@ def test_permanent_answers_within_permanent_answers_do_not_hide_that_nothing_is_
         protocol_of(told)
 
 
-@pytest.mark.parametrize("lifetime", ["1e400", "-1000", "1e1000000", "1e999999999", "9" * 2000, "1/0", "0", " 1", "1.5"])
+@pytest.mark.parametrize(
+    "lifetime", ["1e400", "-1000", "1e1000000", "1e999999999", "9" * 2000, "1/0", "0", " 1", "1.5"]
+)
 def test_numbers_that_take_a_devices_time_are_refused_at_once(lifetime: str) -> None:
     told = json.loads(spec_for().document)
     told["epsilon"]["lifetime"] = lifetime

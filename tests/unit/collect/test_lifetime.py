@@ -1,7 +1,7 @@
 """Intervals under a lifetime cap hold the share of the reports that carry an answer, whatever share carries none.
 
-Each replay is a whole schedule; seeds are fixed, so that there are no false alarms. Were they not, an interval that misses as
-often as is allowed (5.5 %, docs/collect.md) would fail a test of 300 replays with a chance below 1e-7.
+Each replay is a whole schedule; seeds are fixed, so that there are no false alarms. Were they not, an interval that
+misses as often as is allowed (5.5 %, docs/collect.md) would fail a test of 300 replays with a chance below 1e-7.
 """
 
 from __future__ import annotations
@@ -14,17 +14,15 @@ import numpy as np
 import pytest
 
 from obverse.catalog.load import loads
-from obverse.collect.beyond import scheduled_share, telling, uninformative
-from obverse.collect.choose import chosen
-from obverse.collect.client import Record, consented, marked, next_step
-from obverse.collect.estimate import estimate
+from obverse.collect.device import Record, consented, marked, next_step
+from obverse.collect.estimate import estimate, scheduled_share, telling, uninformative
+from obverse.collect.planning import chosen
 from obverse.collect.protocols import LastingProtocol, Loloha, MemoisedUnary, Rappor
 from obverse.collect.questions import estimates
-from obverse.collect.randomness.odds import ONE
-from obverse.collect.randomness.permanent import Memo
+from obverse.collect.randomness.coins import ONE, Memo
 from obverse.collect.spec import Spec
 from obverse.core.errors import Refused
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
 from tests.unit.collect.schedules import month, month_of_devices
 from tests.unit.collect.surveys import HOURS, LETTERS, lasting_spec, several_text, spec_for, survey_text
 
@@ -36,7 +34,8 @@ MISSES = 0.055  # of intervals of 95 %, docs/collect.md
 
 def most_misses(replays: int) -> int:
     """So many misses and more have a chance below 1e-7, where each has one of MISSES."""
-    tail, chance = 1.0, (1 - MISSES) ** replays
+    tail = 1.0
+    chance = (1 - MISSES) ** replays
     for misses in range(replays):
         if tail < 1e-7:
             return misses - 1
@@ -54,9 +53,12 @@ def people(spec: Spec, share: float, many: int) -> np.ndarray:
 
 def test_the_month_of_thirty_reports_and_three_in_a_lifetime() -> None:
     """Truth 0.3115: shown as 0.481 once, in an interval of 0.473 to 0.489."""
-    spec, rng, generator = spec_for(more="reports = 30\nlifetime = 3"), SeededRng(1), np.random.default_rng(1)
+    spec = spec_for(more="reports = 30\nlifetime = 3")
+    rng = SeededRng(1)
+    generator = np.random.default_rng(1)
     sent = np.full(2000, 30)
-    missed, widths = 0, []
+    missed = 0
+    widths = []
     for _ in range(300):
         played = month(spec, people(spec, 0.3115, 2000), sent, generator, rng)
         row = estimate(spec, played.tally, people=2000).rows[1]
@@ -69,7 +71,9 @@ def test_the_month_of_thirty_reports_and_three_in_a_lifetime() -> None:
 
 def test_items_that_are_drawn_at_random_are_noise_too() -> None:
     """At epsilon 8 hardly anything else is: without it 94 intervals of 100 missed."""
-    spec, rng, generator = spec_for(epsilon="8", more="reports = 10\nlifetime = 16"), SeededRng(2), np.random.default_rng(2)
+    spec = spec_for(epsilon="8", more="reports = 10\nlifetime = 16")
+    rng = SeededRng(2)
+    generator = np.random.default_rng(2)
     missed = 0
     for _ in range(100):
         played = month(spec, people(spec, 0.2, 500), np.full(500, 10), generator, rng)
@@ -88,8 +92,20 @@ class Case:
     share: float
 
 
-REPORTS, PEOPLE, EPSILON = 10, 300, 2
-ITEMS = ["direct", "unary", "symmetric_unary", "local_hash", "pooled_hash", "hadamard", "subset", "projective", "two_coins"]
+REPORTS = 10
+PEOPLE = 300
+EPSILON = 2
+ITEMS = [
+    "direct",
+    "unary",
+    "symmetric_unary",
+    "local_hash",
+    "pooled_hash",
+    "hadamard",
+    "subset",
+    "projective",
+    "two_coins",
+]
 TEXTS = ["count_mean", "hadamard_count_mean", "projective_sketch"]
 WORDS = ["prefixes", "fragments"]
 NUMBERS = ["one_bit_mean", "piecewise_mean", "hybrid_mean"]
@@ -101,15 +117,20 @@ SHARES = [0.05, 0.3115, 0.5, 0.8, 0.95]
 
 def asked_of(kind: str) -> Spec:
     """A survey of this protocol, or kind of question, that has no cap yet."""
-    epsilon, more = str(EPSILON), f"reports = {REPORTS}"
+    epsilon = str(EPSILON)
+    more = f"reports = {REPORTS}"
     if kind in SPLITS:
         text = several_text(kind, more=more, last=HOURS, epsilon=epsilon)
     elif kind == "two_coins":
         text = survey_text(["a", "b"], kind, "1.1", more)
     elif kind in ITEMS or kind == "none":
-        text = survey_text(LETTERS, "direct" if kind == "none" else kind, epsilon, more + '\nnone = "b"' * (kind == "none"))
+        text = survey_text(
+            LETTERS, "direct" if kind == "none" else kind, epsilon, more + '\nnone = "b"' * (kind == "none")
+        )
     else:
-        extra = {"prefixes": "text = true\nletters = 4", "fragments": "text = true\nletters = 4"}.get(kind, "text = true")
+        extra = {"prefixes": "text = true\nletters = 4", "fragments": "text = true\nletters = 4"}.get(
+            kind, "text = true"
+        )
         extra = "bounds = [0, 10]\nstep = 1" if kind in NUMBERS else extra
         text = survey_text(None, kind, epsilon, more)
         text = text.replace('options = ["no", "yes"]', extra)
@@ -132,7 +153,8 @@ def sent_by(stops: str, cap: int, generator: np.random.Generator) -> NDArray[np.
 
 def missed(spec: Spec, case: Case, generator: np.random.Generator, rng: SeededRng) -> bool:
     """Whether one replay's interval misses the share among the reports that carry an answer."""
-    sent, known = sent_by(case.stops, case.cap, generator), PEOPLE if case.stops == "nobody" else None
+    sent = sent_by(case.stops, case.cap, generator)
+    known = PEOPLE if case.stops == "nobody" else None
     held = generator.permutation(PEOPLE) < round(case.share * PEOPLE)
     if spec.parts:
         last = [part.code(part.survey.options[-1]) if part.grid is None else part.grid.size - 1 for part in spec.parts]
@@ -148,7 +170,9 @@ def missed(spec: Spec, case: Case, generator: np.random.Generator, rng: SeededRn
         played = month(spec, np.where(held, 10, 0).astype(np.uint64), sent, generator, rng)
         row = estimate(spec, played.tally, people=known).rows[0]
         return not row.low <= 10 * played.share(10) <= row.high
-    one, other = spec.survey.options[:2] or [f"{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in generator.choice(676, 2, False)]
+    one, other = spec.survey.options[:2] or [
+        f"{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in generator.choice(676, 2, False)
+    ]
     codes = np.where(held, np.uint64(spec.code(one)), np.uint64(spec.code(other)))
     played = month(spec, codes, sent, generator, rng)
     items = () if spec.survey.options else (one, other)
@@ -159,7 +183,8 @@ def missed(spec: Spec, case: Case, generator: np.random.Generator, rng: SeededRn
 def replayed(case: Case, replays: int, seed: int) -> int:
     spec = capped(asked_of(case.asked), case.cap)
     assert 1 - scheduled_share(spec) == Fraction(case.cap, REPORTS)
-    generator, rng = np.random.default_rng(seed), SeededRng(seed)
+    generator = np.random.default_rng(seed)
+    rng = SeededRng(seed)
     return sum(missed(spec, case, generator, rng) for _ in range(replays))
 
 
@@ -185,13 +210,15 @@ LASTING: dict[str, LastingProtocol] = {
     "memoised_unary": MemoisedUnary.optimized(4, Fraction(4), Fraction(2)),
     "rappor": Rappor(16, 1, 8, ONE // 16, ONE // 8, ONE // 8 * 7),
 }
-DAYS, DEVICES = 8, 40
+DAYS = 8
+DEVICES = 40
 HABITS = ["the same", "changed once", "another each day", "dropped out"]
 
 
 def days_of(habit: str, held: bool, generator: np.random.Generator) -> list[str]:
     """What one device answers; those who hold it answer a, others b, and who changes goes on to c and d."""
-    first, sent = "a" if held else "b", int(generator.integers(1, DAYS + 1))
+    first = "a" if held else "b"
+    sent = int(generator.integers(1, DAYS + 1))
     match habit:
         case "changed once":
             return [first] * sent + ["c"] * (DAYS - sent)
@@ -203,7 +230,9 @@ def days_of(habit: str, held: bool, generator: np.random.Generator) -> list[str]
 
 
 def lasting_misses(kind: str, lifetime: Fraction, habit: str, replays: int, seed: int) -> int:
-    spec, rng, generator = lasting_survey(kind, lifetime), SeededRng(seed), np.random.default_rng(seed)
+    spec = lasting_survey(kind, lifetime)
+    rng = SeededRng(seed)
+    generator = np.random.default_rng(seed)
     found = 0
     for _ in range(replays):
         answers = [days_of(habit, held, generator) for held in (generator.permutation(DEVICES) < 12).tolist()]
@@ -237,18 +266,24 @@ def test_intervals_of_permanent_answers_hold_over_300_replays(kind: str, habit: 
 @pytest.mark.parametrize("kind", LASTING)
 @pytest.mark.parametrize("times", ["1/2", "3/4", "1", "5/4", "2", "3", "5"])
 def test_so_many_reports_of_a_device_carry_its_answer(kind: str, times: str) -> None:
-    """Of 400 devices that change their answers as chance has it, none has fewer or more, and some have as few and as many."""
+    """Of 400 devices that change their answers as chance has it, none has fewer or more, and some have as few and as
+    many.
+    """
     spec = lasting_survey(kind, max(Fraction(times) * LASTING[kind].lasting(), LASTING[kind].loss()))
     fewest, most = telling(spec, DAYS)
-    generator, rng = np.random.default_rng(4), SeededRng(4)
+    generator = np.random.default_rng(4)
+    rng = SeededRng(4)
     counted = []
     for number in range(400):
-        memo, record, told = Memo(rng.raw(32), spec.digest), consented(Record()), 0
+        memo = Memo(rng.raw(32), spec.digest)
+        record = consented(Record())
+        told = 0
         few = LETTERS[: number % 4 + 1]
         days = [few[n // 2 % len(few)] for n in range(DAYS)] if number % 8 > 4 else generator.choice(few, DAYS).tolist()
         for day, answer in enumerate(days, 1):
             step = next_step(spec, record, marked(spec, answer, memo), day)
-            record, told = step.record, told + step.tells
+            record = step.record
+            told = told + step.tells
         counted.append(told)
     assert fewest <= min(counted)
     assert max(counted) == most
@@ -290,7 +325,9 @@ def test_what_cannot_be_is_refused(known: dict[str, float]) -> None:
 
 def test_a_share_that_reports_of_no_answer_make_is_not_taken_for_one() -> None:
     """Of 300 replays in which nobody has it, a test at 1 % is passed 15 times or more with a chance below 1e-6."""
-    spec, rng, generator = spec_for(LETTERS, more="reports = 10\nlifetime = 2"), SeededRng(9), np.random.default_rng(9)
+    spec = spec_for(LETTERS, more="reports = 10\nlifetime = 2")
+    rng = SeededRng(9)
+    generator = np.random.default_rng(9)
     passed = 0
     for _ in range(300):
         played = month(spec, people(spec, 0.0, 500), np.full(500, 10), generator, rng)
@@ -299,7 +336,9 @@ def test_a_share_that_reports_of_no_answer_make_is_not_taken_for_one() -> None:
 
 
 def test_liars_move_more_of_fewer_reports() -> None:
-    spec, rng, generator = spec_for(more="reports = 10\nlifetime = 2"), SeededRng(3), np.random.default_rng(3)
+    spec = spec_for(more="reports = 10\nlifetime = 2")
+    rng = SeededRng(3)
+    generator = np.random.default_rng(3)
     played = month(spec, people(spec, 0.5, 500), np.full(500, 10), generator, rng)
     shift = [estimate(spec, played.tally, beyond=share).worst_shift for share in (0.0, 0.8)]
     assert shift[1] == pytest.approx(5 * shift[0])

@@ -11,19 +11,18 @@ import numpy as np
 import pytest
 
 from obverse.catalog.load import loads
-from obverse.collect.accept import Submitted, accept
 from obverse.collect.card import card_json, card_text
-from obverse.collect.client import Record, consented, made, marked, next_step, sent_words
+from obverse.collect.collector import Submitted, accept
+from obverse.collect.device import Record, consented, made, marked, next_step, sent_words
 from obverse.collect.protocols import AllOfSeveral, Direct, OneOfSeveral
 from obverse.collect.questions import estimates, outlooks, tallies
-from obverse.collect.randomness.coins import Coins
-from obverse.collect.randomness.permanent import Memo
+from obverse.collect.randomness.coins import Coins, Memo
 from obverse.collect.simulate import played
 from obverse.collect.spec import Spec, read_spec, spec_of
 from obverse.collect.tally import Tally, tallied
-from obverse.collect.tokens import Mint
+from obverse.collect.wire import Mint
 from obverse.core.errors import CatalogError, Refused
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
 from tests.unit.collect.surveys import HOURS, several_spec, several_text
 
 SPLITS = ["one", "budget"]
@@ -99,7 +98,8 @@ def test_each_question_is_estimated_among_all_people(split: str) -> None:
 @pytest.mark.parametrize("split", SPLITS)
 def test_intervals_cover_the_shares_of_all_people(split: str) -> None:
     """600 intervals of 90 %: fewer than 500 or more than 580 cover with a chance below 1e-6."""
-    told, rng = several_spec(split, epsilon="8"), SeededRng(3)
+    told = several_spec(split, epsilon="8")
+    rng = SeededRng(3)
     truth = {"no": 2 / 3, "yes": 1 / 3, "a": 0.5, "Z\u00fcrich": 0.0, "c": 0.5, "nowhere": 0.0}
     covered = 0
     for _ in range(100):
@@ -112,7 +112,8 @@ def test_intervals_cover_the_shares_of_all_people(split: str) -> None:
 def test_all_intervals_at_once_are_those_of_all_questions() -> None:
     spec = several_spec()
     tally = collected(spec, 3000, SeededRng(5))
-    each, all_ = estimates(spec, tally), estimates(spec, tally, simultaneous=True)
+    each = estimates(spec, tally)
+    all_ = estimates(spec, tally, simultaneous=True)
     for narrow, wide, items in zip(each.questions, all_.questions, (2, 4)):
         assert narrow.estimate is not None
         assert wide.estimate is not None
@@ -141,13 +142,19 @@ def test_a_question_with_too_few_reports_is_not_estimated() -> None:
 
 @pytest.mark.parametrize("split", SPLITS)
 def test_a_device_answers_all_and_how_much_it_reads_and_sends_depends_on_the_token_alone(split: str) -> None:
-    spec, mint = several_spec(split, AUTO, last=HOURS), Mint(b"k" * 32, several_spec(split, AUTO, last=HOURS).digest)
-    memo, record = Memo(b"k" * 32, spec.digest), consented(Record())
-    rng, asked, submitted = SeededRng(2), set(), []
+    spec = several_spec(split, AUTO, last=HOURS)
+    mint = Mint(b"k" * 32, several_spec(split, AUTO, last=HOURS).digest)
+    memo = Memo(b"k" * 32, spec.digest)
+    record = consented(Record())
+    rng = SeededRng(2)
+    asked = set()
+    submitted = []
     for _ in range(40):
-        token, seen = mint.issue(rng), set()
+        token = mint.issue(rng)
+        seen = set()
         for given in (GIVEN, {"smokes": "no", "hours": 0}, {"smokes": "yes", "town": "a", "hours": 7.5}):
-            source, read = SeededRng(7), []
+            source = SeededRng(7)
+            read = []
             coins = Coins(lambda n, source=source, read=read: (read.append(n), source.raw(n))[1])
             step = next_step(spec, record, marked(spec, given, memo), 1)
             sent = made(spec, step, given, token=token, epoch=0, coins=coins, memo=memo)
@@ -185,7 +192,8 @@ def test_answers_that_are_none_are_refused_before_anything_is_charged(given: Any
 
 def test_beyond_the_lifetime_every_question_gets_an_item_that_no_answer_moves() -> None:
     spec = several_spec("budget", AUTO, "reports = 2\nper_day = 2\nlifetime = 1", HOURS)
-    memo, record = Memo(b"k" * 32, spec.digest), consented(Record())
+    memo = Memo(b"k" * 32, spec.digest)
+    record = consented(Record())
     first = next_step(spec, record, marked(spec, GIVEN, memo), 1)
     second = next_step(spec, first.record, marked(spec, GIVEN, memo), 1)
     assert (first.tells, second.tells) == (True, False)
@@ -199,7 +207,8 @@ def test_beyond_the_lifetime_every_question_gets_an_item_that_no_answer_moves() 
 @pytest.mark.parametrize("split", SPLITS)
 def test_the_card_tells_every_question_and_its_odds(split: str) -> None:
     spec = several_spec(split)
-    told, text = card_json(spec), card_text(spec, "en")
+    told = card_json(spec)
+    text = card_text(spec, "en")
     assert "- Rauchst du? " in card_text(spec, "de")
     assert [one["name"] for one in told["questions"]] == ["smokes", "town"]
     assert told["questions"][0]["odds"] == [text.split("- Do you smoke? ")[1].split("\n")[0]]
@@ -269,7 +278,8 @@ def test_answers_beyond_64_bits_are_refused() -> None:
 
 def test_tallies_merge_question_by_question() -> None:
     spec = several_spec()
-    first, second = collected(spec, 100, SeededRng(1)), collected(spec, 70, SeededRng(2))
+    first = collected(spec, 100, SeededRng(1))
+    second = collected(spec, 70, SeededRng(2))
     both = first.plus(second)
     for (_, a), (_, b), (_, c) in zip(tallies(spec, first), tallies(spec, second), tallies(spec, both)):
         assert a.n + b.n == c.n

@@ -10,17 +10,14 @@ from typing import Any
 import pytest
 
 from obverse.catalog.load import loads
-from obverse.collect.card import belief_words, card_json, card_text
-from obverse.collect.card_words import ENGLISH
-from obverse.collect.choose import chosen
-from obverse.collect.makers import OF_ITEMS, OF_NUMBERS, OF_TEXTS
+from obverse.collect.card import ENGLISH, belief_words, card_json, card_text
+from obverse.collect.planning import OF_ITEMS, OF_NUMBERS, OF_TEXTS, chosen
 from obverse.collect.protocols import HadamardCountMean
-from obverse.collect.randomness.coins import Coins
+from obverse.collect.randomness.coins import ONE, Coins
 from obverse.collect.randomness.hashing import item_key, mix, mixed, symbol, symbols_of
-from obverse.collect.randomness.odds import ONE
 from obverse.collect.spec import Spec, read_spec, spec_of
 from obverse.core.errors import CatalogError, Refused
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
 from tests.unit.collect.surveys import spec_for, survey_text
 
 
@@ -217,7 +214,9 @@ def test_a_grid_that_is_none_is_refused(change: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("protocol", ["auto", *OF_TEXTS])
 def test_any_text_has_a_code(protocol: str) -> None:
-    survey = loads(TEXTS.replace('"direct"', f'"{protocol}"').replace("epsilon = 1\n", "epsilon = 4\n"), ".").surveys["it"]
+    survey = loads(TEXTS.replace('"direct"', f'"{protocol}"').replace("epsilon = 1\n", "epsilon = 4\n"), ".").surveys[
+        "it"
+    ]
     spec = Spec(survey, chosen(survey).protocol)
     assert spec.code("naïve") == spec.code("nai\u0308ve") == item_key("naïve")
     with pytest.raises(Refused):
@@ -240,7 +239,8 @@ def test_a_belief_is_rounded_up_and_never_more_than_all(epsilon: str, most: str)
 
 def test_options_labels_and_none_are_the_same_texts_however_they_were_typed() -> None:
     """A keyboard that sends letters and accents one after the other names the same option."""
-    apart, whole = "Zu\u0308rich", "Z\u00fcrich"
+    apart = "Zu\u0308rich"
+    whole = "Z\u00fcrich"
     labels = 'labels = {{ de = {{ no = "nein", "{0}" = "x" }} }}\nnone = "{0}"'
     typed, known = (spec_for(["no", name], more=labels.format(name)) for name in (apart, whole))
     assert typed.document == known.document

@@ -22,7 +22,9 @@ def some(n: int) -> Tally:
 
 
 def test_order_and_grouping_do_not_matter_and_nothing_adds_nothing() -> None:
-    a, b, c = some(5), some(7), some(11)
+    a = some(5)
+    b = some(7)
+    c = some(11)
     assert a.plus(b).plus(c).same(c.plus(a.plus(b)))
     assert a.plus(empty(SPEC.digest, SPEC.protocol)).same(a)
     assert not a.same(b)
@@ -71,7 +73,10 @@ def spoiled(**changed: object) -> bytes:
         (spoiled(collectors=["0A" * 16]), "not_a_tally"),
         (spoiled(collectors=[None]), "not_a_tally"),
         (spoiled(survey="00"), "other_survey"),
-        (MAGIC + b"\n".join([some(9).saved()[len(MAGIC) :].split(b"\n", 1)[0], zlib.compress(b"\0" * 10**7)]), "not_a_tally"),
+        (
+            MAGIC + b"\n".join([some(9).saved()[len(MAGIC) :].split(b"\n", 1)[0], zlib.compress(b"\0" * 10**7)]),
+            "not_a_tally",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(saved: bytes, code: str) -> None:

@@ -21,7 +21,8 @@ ROOT = Path(__file__).parents[3]
 CHECK = ROOT / "tests" / "js" / "check.mjs"
 MODULE = Path(obverse.__file__).parent / "collect" / "js" / "obverse-local.js"
 VECTORS = json.loads(PATH.read_text(encoding="ascii"))
-NODE_MIN, TIMEOUT_S = 18, 120
+NODE_MIN = 18
+TIMEOUT_S = 120
 NOT_IN_PAGES = {"one_bit_mean", "piecewise_mean", "hybrid_mean", "projective_sketch", "prefixes", "fragments"}
 
 
@@ -33,11 +34,16 @@ def checked(module: Path, vectors: Path) -> subprocess.CompletedProcess[str]:
     told = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout
     if int(told.lstrip("v").split(".")[0]) < NODE_MIN:
         missing(f"Node.js {NODE_MIN} or later")
-    return subprocess.run([node, str(CHECK), str(module), str(vectors)], capture_output=True, text=True, timeout=TIMEOUT_S)
+    return subprocess.run(
+        [node, str(CHECK), str(module), str(vectors)], capture_output=True, text=True, timeout=TIMEOUT_S
+    )
 
 
 def test_todays_python_gives_the_committed_vectors() -> None:
-    """If this fails, reports of devices out there would be read wrongly. Renew only on purpose: python -m tests.make_vectors"""
+    """If this fails, reports of devices out there would be read wrongly.
+
+    Renew only on purpose: python -m tests.make_vectors
+    """
     assert text() == PATH.read_text(encoding="ascii")
 
 

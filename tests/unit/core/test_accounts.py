@@ -24,7 +24,8 @@ def test_a_token_is_256_bits_and_no_part_of_it_is_kept() -> None:
 
 
 def test_an_account_holds_its_live_tokens_alone() -> None:
-    (one, kept_one), (other, kept_other) = fresh_token(1000, SALT), fresh_token(2000, SALT)
+    one, kept_one = fresh_token(1000, SALT)
+    other, kept_other = fresh_token(2000, SALT)
     account = Account("ana", "analyst").with_token(kept_one).with_token(kept_other)
     assert account.held(one, 999.9) == kept_one.id
     assert not account.held(one, 1000)
@@ -38,7 +39,8 @@ def test_scram_keys_are_those_of_rfc_7677() -> None:
     """The example of the standard: its client's proof and its server's signature follow from our two keys."""
     stored, server = scram_keys("pencil", base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ=="), 4096)
     told = (
-        b"n=user,r=rOprNGfwEbeRWgbNEkqO,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096,"
+        b"n=user,r=rOprNGfwEbeRWgbNEkqO,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,"
+        b"s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096,"
         b"c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
     )
     proof = base64.b64decode("dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=")

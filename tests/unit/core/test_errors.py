@@ -35,7 +35,9 @@ def test_a_span_is_underlined_on_one_line_below_its_own(text: str, data: st.Data
 
 def test_an_error_reads_as_the_guide_shows_it() -> None:
     sql = "SELECT SUM(salary) FROM staff"
-    error = Refused("no_bounds", "SUM needs bounds.", why="noise.", fix="declare bounds.", span=Span(11, 17)).located(sql)
+    error = Refused("no_bounds", "SUM needs bounds.", why="noise.", fix="declare bounds.", span=Span(11, 17)).located(
+        sql
+    )
     assert str(error).split("\n") == [
         "[no_bounds] SUM needs bounds.",
         "  SELECT SUM(salary) FROM staff",

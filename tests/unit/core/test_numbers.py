@@ -29,7 +29,8 @@ def test_up_and_down_are_the_nearest_doubles_on_either_side(number: Fraction) ->
 
 @given(st.fractions(min_value=0, max_value=10**12, max_denominator=10**9))
 def test_square_roots_enclose_the_root_tightly(number: Fraction) -> None:
-    low, high = sqrt_down(number), sqrt_up(number)
+    low = sqrt_down(number)
+    high = sqrt_up(number)
     assert low * low <= number <= high * high
     assert high - low <= Fraction(1, 1 << SQRT_BITS)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -12,8 +10,8 @@ import pytest
 
 from obverse.core.errors import InvariantBroken, Refused
 from obverse.core.rng import BELOW_MAX, Rng
-from obverse.testing.goodness import fits
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
+from obverse.testing.statistics import fits
 
 BOUNDS = (1, 2, 3, 7, 1000, 2**12, 2**12 + 1, 2**28, 2**28 + 1, 10**12, BELOW_MAX - 1, BELOW_MAX)
 
@@ -25,7 +23,8 @@ class Scripted(Rng):
         self.script = script
 
     def raw(self, n: int) -> bytes:
-        taken, self.script = self.script[:n], self.script[n:]
+        taken = self.script[:n]
+        self.script = self.script[n:]
         return taken.ljust(n, b"\0")
 
 
@@ -56,16 +55,6 @@ def test_words_above_the_last_full_multiple_are_rejected() -> None:
 def test_any_number_of_draws_is_served_including_none() -> None:
     for n in (0, 1, 7, 8, 9, 1001):
         assert len(Rng().below(5, n)) == len(Rng().words(n)) == len(Rng().bits(n)) == n
-
-
-def test_large_bounds_are_exact_too() -> None:
-    bound = 3 * 2**100 + 1
-    drawn = [Rng().below_big(bound) for _ in range(2000)]
-    assert all(0 <= number < bound for number in drawn)
-    thirds = np.array([number * 3 // bound for number in drawn])
-    assert fits(thirds, 0, [1 / 3] * 3)
-    assert {Rng().below_big(1) for _ in range(5)} == {0}
-    assert {Rng().below_big(3) for _ in range(200)} == {0, 1, 2}
 
 
 def test_bits_are_fair_coins() -> None:
@@ -131,8 +120,3 @@ def test_the_seeded_twin_repeats_itself_and_only_itself() -> None:
     assert not np.array_equal(SeededRng(5).words(10), SeededRng(6).words(10))
     rng = SeededRng(5)
     assert not np.array_equal(rng.words(10), rng.words(10))
-
-
-def test_importing_randomness_and_mechanisms_does_not_load_numpy() -> None:
-    code = "import sys, obverse.core.rng, obverse.mechanisms, obverse.attack; sys.exit('numpy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -16,7 +16,9 @@ SECRET = 8675309
 HELD: Exact[dict[str, int]] = Exact({"m0": SECRET})
 
 
-@pytest.mark.parametrize("shown", [repr, str, lambda e: f"{e}", lambda e: f"{e:>20}", lambda e: f"{e!r}", lambda e: str([e])])
+@pytest.mark.parametrize(
+    "shown", [repr, str, lambda e: f"{e}", lambda e: f"{e:>20}", lambda e: f"{e!r}", lambda e: str([e])]
+)
 def test_no_text_of_it_holds_the_value(shown: Callable[[object], str]) -> None:
     assert str(SECRET) not in shown(HELD)
     assert "hidden" in shown(HELD)

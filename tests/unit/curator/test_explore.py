@@ -13,8 +13,7 @@ import obverse
 from obverse.accounting import budget as budgets
 from obverse.accounting.zcdp import epsilon_of
 from obverse.core.errors import Refused
-from obverse.curator.exploring import explore
-from obverse.curator.sweeps import Explored, Sought, Sweep, sought_of
+from obverse.curator.explore import Explored, Sought, Sweep, explore, sought_of
 from obverse.engines.duckdb import DuckDBEngine
 from obverse.testing import synthetic
 
@@ -83,11 +82,14 @@ def test_a_cap_in_the_table_is_the_cap_declared_in_the_toml(project: Path, tmp_p
 
 
 def test_so_many_questions_fit_into_the_budget_and_not_many_more(project: Path) -> None:
-    """The noise of each of k questions is that of a price at which k fit; a price a hundredth higher does not fit k times."""
+    """The noise of each of k questions is that of a price at which k fit; a price a hundredth higher does not fit k
+    times.
+    """
     (found,) = explore(project, [BY_SEX])
     with obverse.open(project) as session:
         for line in swept(found, "questions").lines:
-            k, pure = int(line.at), Fraction(4) / line.at
+            k = int(line.at)
+            pure = Fraction(4) / line.at
             assert line.widths[0] == session.explain(BY_SEX, epsilon=pure).measures[0]["half_width"]
             assert session.explain(BY_SEX, epsilon=pure).remaining.like_this == k  # type: ignore[union-attr]
     concentrated = project.parent / "concentrated"
@@ -95,7 +97,8 @@ def test_so_many_questions_fit_into_the_budget_and_not_many_more(project: Path) 
     with obverse.open(concentrated) as session:
         cap = budgets.cap_of(session.catalog.budget, "zcdp")
         for line in swept(found, "questions").lines:
-            k, alone = int(line.at), epsilon_of(cap.amount / int(line.at), Fraction(1, 10**8))
+            k = int(line.at)
+            alone = epsilon_of(cap.amount / int(line.at), Fraction(1, 10**8))
             less, more = (session.explain(BY_SEX, epsilon=alone * Fraction(n, 1000)) for n in (999, 1010))
             assert less.remaining.like_this >= k > more.remaining.like_this  # type: ignore[union-attr,operator]
             assert more.measures[0]["half_width"] <= line.widths[1] <= less.measures[0]["half_width"]  # type: ignore[operator]
@@ -134,13 +137,16 @@ def test_without_trust_the_error_is_larger_and_takes_more_people(project: Path) 
 
 def test_yes_or_no_without_trust_errs_as_randomized_response_does(project: Path) -> None:
     """Two options at epsilon ln 3: the two coins, whose share errs by the root of 3/4 over n for a rare answer."""
-    (found,) = explore(project, ["SELECT COUNT(*) FROM people WHERE age > 60"], Sought((Fraction("1.0986123"),), people=10_000))
+    (found,) = explore(
+        project, ["SELECT COUNT(*) FROM people WHERE age > 60"], Sought((Fraction("1.0986123"),), people=10_000)
+    )
     line = next(one for one in swept(found, "trust").lines if not one.declared)
     assert line.widths[1] == pytest.approx(1.96 * (0.75 / 10_000) ** 0.5 * 10_000, rel=1e-3)
 
 
 def test_what_has_no_local_twin_and_no_use_of_delta_is_left_out(project: Path) -> None:
-    (wards,), (towns,) = explore(project, [BY_WARD]), explore(project, [BY_TOWN])
+    (wards,) = explore(project, [BY_WARD])
+    (towns,) = explore(project, [BY_TOWN])
     assert {one.over for one in wards.sweeps} == {"epsilon", "visits.rows", "questions"}
     assert {one.over for one in towns.sweeps} == {"epsilon", "delta", "questions"}
     told = [line.widths[1] for line in swept(towns, "delta").lines]
@@ -171,8 +177,10 @@ def test_usual_questions_come_from_the_declarations(project: Path, tmp_path: Pat
 
 def test_caps_that_are_to_be_learned_are_compared_beforehand(project: Path, tmp_path: Path) -> None:
     auto = synthetic(ROWS, TOML.replace("{ rows = 20, groups = 5 }", '"auto"'), tmp_path / "auto")
-    (found,), (declared,) = explore(auto, [BY_WARD]), explore(project, [BY_WARD])
-    lines, known = swept(found, "visits.rows").lines, swept(declared, "visits.rows").lines
+    (found,) = explore(auto, [BY_WARD])
+    (declared,) = explore(project, [BY_WARD])
+    lines = swept(found, "visits.rows").lines
+    known = swept(declared, "visits.rows").lines
     assert {line.at: line.widths for line in lines}.items() <= {line.at: line.widths for line in known}.items()
     assert not any(line.declared for line in lines)
     assert "visits 10" in swept(found, "epsilon").note
@@ -197,5 +205,6 @@ def test_settings_are_read_as_they_are_written() -> None:
     found = sought_of("0.1,0.5", "3,7", "1e-9", 12, 0.9)
     wanted = Sought((Fraction(1, 10), Fraction(1, 2)), (3, 7), (Fraction(1, 10**9),), people=12, confidence=0.9)
     assert found == wanted
-    assert sought_of("", "", "", None, 0.95) == replace(wanted, epsilons=Sought().epsilons, caps=Sought().caps,
-                                                        deltas=Sought().deltas, people=None, confidence=0.95)  # fmt: skip
+    assert sought_of("", "", "", None, 0.95) == replace(
+        wanted, epsilons=Sought().epsilons, caps=Sought().caps, deltas=Sought().deltas, people=None, confidence=0.95
+    )

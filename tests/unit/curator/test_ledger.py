@@ -11,9 +11,10 @@ import pytest
 import obverse
 from obverse.catalog.load import loads
 from obverse.core.errors import BudgetExceeded, CatalogError, LedgerError, Refused
-from obverse.curator.curator import acknowledge_ledger, publish_data
+from obverse.curator.ledger import acknowledge_ledger
 from obverse.curator.limits import learn
-from obverse.curator.rights import rights
+from obverse.curator.partitions import publish_data
+from obverse.curator.rights import requests
 
 TOML = """
 [project]
@@ -161,13 +162,17 @@ def test_how_units_count_cannot_be_changed_once_losses_were_counted(project: Pat
     [
         ('column = "wave"', 'column = "yes"'),
         ('column = "wave"', 'column = "nothing"'),
-        (', bounds = [1, 9]', ""),
+        (", bounds = [1, 9]", ""),
         ("[budget]", '[privacy]\nneighbours = "replace"\n[budget]'),
-        ("[tables.answers.columns]", '[tables.b]\nsource = "b.csv"\nunit = "person -> answers.person"\nlimits = { rows = 2 }\n'
-         "[tables.answers.columns]"),
+        (
+            "[tables.answers.columns]",
+            '[tables.b]\nsource = "b.csv"\nunit = "person -> answers.person"\nlimits = { rows '
+            "= 2 }\n"
+            "[tables.answers.columns]",
+        ),
         ('counts = "first"', 'counts = "each"\n}\n#{'),
     ],
-)  # fmt: skip
+)
 def test_partitions_that_would_not_keep_units_apart_are_refused(old: str, new: str) -> None:
     text = TOML.format(counts="first").replace(old, new)
     if "#{" in new:
@@ -182,7 +187,8 @@ def test_rows_outside_the_bounds_of_the_partition_column_are_in_no_partition(pro
     (project / "obverse.toml").write_text(TOML.format(counts="first").replace("[1, 9]", "[2, 2]"))
     publish_data(project, "2")
     with obverse.open(project) as session:
-        assert abs(number(session) - 2 * PEOPLE / 3) < 30  # of persons whose first wave is 1 the rows of wave 2 count here
+        # of persons whose first wave is 1 the rows of wave 2 count here
+        assert abs(number(session) - 2 * PEOPLE / 3) < 30
     (project / "obverse.toml").write_text(TOML.format(counts="first").replace("[1, 9]", "[2, 9]"))
     with obverse.open(project) as session:
         assert abs(number(session, "", 1) - 2 * PEOPLE / 3) < 60
@@ -249,9 +255,9 @@ def test_limits_of_growing_data_are_learned_of_units_as_they_count(project: Path
 def test_no_correction_moves_somebody_to_another_partition(project: Path) -> None:
     """Partitions have budgets in parallel because a unit counts in one of them, once and for all."""
     publish_data(project, "2")
-    with rights.kept(project) as keeper, pytest.raises(Refused) as refused:
-        rights.correct(keeper, 7, "answers", {"wave": 1}, "a wrong wave")
+    with requests.kept(project) as keeper, pytest.raises(Refused) as refused:
+        requests.correct(keeper, 7, "answers", {"wave": 1}, "a wrong wave")
     assert refused.value.code == "correct_at_source"
     assert "partition" in refused.value.message
-    with rights.kept(project) as keeper:
-        assert rights.correct(keeper, 7, "answers", {"yes": True}, "a wrong answer").act == "correct"
+    with requests.kept(project) as keeper:
+        assert requests.correct(keeper, 7, "answers", {"yes": True}, "a wrong answer").act == "correct"

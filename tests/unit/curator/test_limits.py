@@ -11,7 +11,7 @@ import pytest
 import obverse
 from obverse.core.errors import CatalogError, Refused
 from obverse.curator.limits import learn, shown
-from obverse.plan.learned import Histogram, Learned, row_caps, sum_caps
+from obverse.plan.private_bounds import Histogram, Learned, row_caps, sum_caps
 from obverse.session.learned_limits import keep, path_of
 from obverse.testing import noiseless, synthetic
 
@@ -92,7 +92,8 @@ def test_the_histograms_are_those_of_the_table(tmp_path: Path) -> None:
 def test_a_dear_question_takes_a_high_cap_and_a_cheap_one_a_low_cap(tmp_path: Path) -> None:
     """From histograms without noise, so that nothing but the price decides."""
     folder = project(tmp_path / "p")
-    caps, fares = row_caps(), sum_caps(Fraction(100))
+    caps = row_caps()
+    fares = sum_caps(Fraction(100))
     rows = Histogram(tuple(map(float, caps)), tuple({4: 2000.0, 64: 40.0}.get(cap, 0.0) for cap in caps), 1.0)
     sums = Histogram(fares, tuple({25.0: 2000.0, 800.0: 40.0}.get(cap, 0.0) for cap in fares), 1.0)
     with obverse.open(folder) as session:

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 import obverse
-from obverse.curator.checking import check
+from obverse.curator.check import check
 from obverse.curator.probes import CLIPPED, CROWDED, MERGED, MISSING, OUTSIDE, SHARED, SPELLED, UNLISTED
 from obverse.ledger.transfer import exported
 from tests.unit.session.test_views_as_sources import PostgresPlace
@@ -81,7 +81,9 @@ def test_what_rows_contradict_is_said_on_the_curators_word_alone(tmp_path: Path,
 
 
 def test_no_analyst_sees_what_a_probe_found(tmp_path: Path) -> None:
-    """Two projects, of which rows of one contradict what is believed: after both were probed all that is shown is alike."""
+    """Two projects, of which rows of one contradict what is believed: after both were probed all that is shown is
+    alike.
+    """
     shown = []
     for odd in (False, True):
         (tmp_path / str(odd)).mkdir()
@@ -102,9 +104,11 @@ def test_no_analyst_sees_what_a_probe_found(tmp_path: Path) -> None:
 def test_rows_are_probed_by_check_on_the_curators_word_alone() -> None:
     """No other part of the product knows the probes; what an analyst reaches is not made of them."""
     source = Path(obverse.__file__).parent
-    knowing = {file.relative_to(source).as_posix() for file in source.rglob("*.py") if "curator.probes" in file.read_text()}
-    assert knowing == {"curator/checking.py"}
-    text = (source / "curator/checking.py").read_text()
+    knowing = {
+        file.relative_to(source).as_posix() for file in source.rglob("*.py") if "curator.probes" in file.read_text()
+    }
+    assert knowing == {"curator/check.py"}
+    text = (source / "curator/check.py").read_text()
     assert text.count("contradicted(") == 1
     assert text.count("probed(loaded) if sniff") == text.count("probed(") - 1 == 1
 

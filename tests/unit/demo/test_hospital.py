@@ -9,7 +9,7 @@ from obverse.catalog.load import loads
 from obverse.core.bounds import Interval
 from obverse.core.types import Type
 from obverse.demo.hospital import CLINICS, SampleTable, hospital
-from obverse.demo.toml import CATALOG
+from obverse.demo.project import PROJECT_TOML
 from tests.effort import effort
 
 Tables = dict[str, SampleTable]
@@ -47,7 +47,7 @@ def test_all_columns_of_a_table_are_typed_and_of_one_length(tables: Tables) -> N
 
 
 def test_declared_types_and_bounds_hold_for_every_value(tables: Tables) -> None:
-    catalog = loads(CATALOG, Path("/project"))
+    catalog = loads(PROJECT_TOML, Path("/project"))
     for table in catalog.tables.values():
         for column in table.columns.values():
             assert tables[table.name].types[column.name] is column.type
@@ -60,7 +60,8 @@ def test_declared_types_and_bounds_hold_for_every_value(tables: Tables) -> None:
 
 
 def test_every_person_has_one_row_and_a_few_have_far_more_visits_than_the_cap(tables: Tables) -> None:
-    people, visits = tables["people"].columns["person_id"], tables["visits"].columns["person_id"]
+    people = tables["people"].columns["person_id"]
+    visits = tables["visits"].columns["person_id"]
     assert len(np.unique(people)) == len(people)
     assert np.isin(visits, people).all()
     counts = np.unique(visits, return_counts=True)[1]
@@ -76,7 +77,8 @@ def test_there_are_some_missing_values_and_they_are_few(tables: Tables) -> None:
 
 
 def test_costs_grow_with_age_and_clinics_are_those_of_the_public_table(tables: Tables) -> None:
-    people, visits = tables["people"].columns, tables["visits"].columns
+    people = tables["people"].columns
+    visits = tables["visits"].columns
     order = np.argsort(people["person_id"])
     place = order[np.searchsorted(people["person_id"][order], visits["person_id"])]
     ages = np.ma.getdata(people["age"])[place]

@@ -10,8 +10,7 @@ import pytest
 from obverse.catalog.load import load
 from obverse.core.errors import Refused
 from obverse.demo import project as demo
-from obverse.demo.manifest import matches
-from obverse.demo.project import write_demo
+from obverse.demo.project import matches, write_demo
 
 TABLES = ("people.parquet", "visits.parquet", "clinics.csv")
 ALL = {"obverse.toml", *TABLES, "manifest.json"}
@@ -31,7 +30,9 @@ def test_the_demo_is_a_project_whose_tables_the_manifest_lists(project: Path) ->
 
 
 def test_the_demo_is_in_the_schema_of_the_corpus(project: Path) -> None:
-    described = {name: [row[:2] for row in duckdb.sql(f"DESCRIBE FROM '{project / name}'").fetchall()] for name in TABLES[:2]}
+    described = {
+        name: [row[:2] for row in duckdb.sql(f"DESCRIBE FROM '{project / name}'").fetchall()] for name in TABLES[:2]
+    }
     assert described["people.parquet"] == [
         ("person_id", "BIGINT"),
         ("name", "VARCHAR"),

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from obverse.session.opening import load_project
 from obverse.session.planning import Wish, plan, read
+from obverse.session.project import load_project
 from tests import served
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a cage needs Linux")
@@ -29,13 +29,13 @@ catalog = pickle.loads(open(sys.argv[1], "rb").read())
 zygote._preload("duckdb")
 before = set(sys.modules)
 from obverse.core.rng import Rng
-from obverse.server.sandbox import values
+from obverse.server.sandbox import protocol
 from obverse.server.sandbox.worker import Inside
 from obverse.session.execution import released
-from obverse.session.opening import engine_of
+from obverse.session.project import engine_of
 engine = engine_of(Inside(catalog, 1000, 1).limited())
 for costed, sql in pickle.loads(open(sys.argv[2], "rb").read()):
-    values.finished_bytes(released(costed, sql, engine, Rng()))
+    protocol.finished_bytes(released(costed, sql, engine, Rng()))
 print(sorted(set(sys.modules) - before))
 """
 
@@ -53,7 +53,7 @@ def test_a_child_imports_nothing_to_answer(tmp_path: Path) -> None:
 
 ALONE = """
 import os
-from obverse.engines import ahead
+from obverse.engines import base as ahead
 {change}
 ahead.ready("duckdb")
 print(compiled, len(os.listdir("/proc/self/task")))
@@ -85,7 +85,9 @@ ahead._grammar = failing
 
 @pytest.mark.parametrize(("change", "compiled"), [(AS_IT_IS, 1), (WITH_A_CONNECTION, 0), (FAILING, 0)])
 def test_the_grammar_is_compiled_ahead_where_that_opens_no_connection(change: str, compiled: int) -> None:
-    """With this release of DuckDB it does not; with one that did, or that has no such call, children compile it themselves."""
+    """With this release of DuckDB it does not; with one that did, or that has no such call, children compile it
+    themselves.
+    """
     assert _said(ALONE.format(change=change)) == f"{compiled} 1"
 
 

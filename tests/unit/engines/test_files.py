@@ -44,7 +44,8 @@ def touched(path: Path) -> None:
 
 def swapped(path: Path) -> None:
     """For another file of the same size and time."""
-    old, new = path.stat(), path.with_suffix(".new")
+    old = path.stat()
+    new = path.with_suffix(".new")
     new.write_bytes(path.read_bytes())
     os.utime(new, ns=(old.st_atime_ns, old.st_mtime_ns))
     os.replace(new, path)

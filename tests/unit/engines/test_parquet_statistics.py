@@ -1,4 +1,6 @@
-"""A Parquet file tells the range of its columns and is silent on NaN: no row of a question may be judged by that range."""
+"""A Parquet file tells the range of its columns and is silent on NaN: no row of a question may be judged by that
+range.
+"""
 
 from __future__ import annotations
 

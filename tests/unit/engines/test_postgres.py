@@ -1,4 +1,6 @@
-"""PostgreSQL as engine: a role that can only read, settings that are seen to be made, and the whole way of a question."""
+"""PostgreSQL as engine: a role that can only read, settings that are seen to be made, and the whole way of a
+question.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ import pytest
 import obverse
 from obverse.catalog.load import loads
 from obverse.core.errors import CatalogError, Failed, InvariantBroken, LedgerError, Refused
-from obverse.curator.checking import check
-from obverse.curator.curator import publish_data
+from obverse.curator.check import check
+from obverse.curator.partitions import publish_data
 from obverse.engines.postgres import AMONG
 from tests.servers import postgres_address
 
@@ -42,7 +44,8 @@ public = true
 MADE = """
 CREATE SCHEMA clinic;
 CREATE TABLE clinic.visits (person BIGINT, ward TEXT, cost NUMERIC(10, 2), secret TEXT);
-INSERT INTO clinic.visits SELECT n % 500, (ARRAY['a', 'b', 'é'])[1 + n % 3], n % 80, 'eve' FROM generate_series(1, 3000) AS n;
+INSERT INTO clinic.visits SELECT n % 500, (ARRAY['a', 'b', 'é'])[1 + n % 3], n % 80, 'eve' FROM generate_series(1, \
+3000) AS n;
 CREATE TABLE clinic.wards (ward TEXT, beds INTEGER);
 INSERT INTO clinic.wards VALUES ('a', 3), ('b', 4), ('é', 5);
 CREATE TABLE clinic.salaries (person BIGINT);
@@ -179,7 +182,9 @@ def test_check_tells_what_the_role_can_do_beyond_reading(
         return [finding.message for finding in check(project) if finding.about == "engine"]
 
     assert told() == []
-    server.owner.execute("GRANT SELECT ON clinic.salaries TO only_reader; GRANT UPDATE (ward) ON clinic.visits TO only_reader")
+    server.owner.execute(
+        "GRANT SELECT ON clinic.salaries TO only_reader; GRANT UPDATE (ward) ON clinic.visits TO only_reader"
+    )
     server.owner.execute("GRANT CREATE ON SCHEMA clinic TO only_reader")
     server.owner.execute(f"GRANT TEMPORARY, CREATE ON DATABASE {server.owner.info.dbname} TO only_reader")
     server.owner.execute("GRANT pg_read_all_settings TO only_reader")
@@ -187,7 +192,14 @@ def test_check_tells_what_the_role_can_do_beyond_reading(
         found = " ".join(told())
     finally:
         server.owner.execute("REVOKE pg_read_all_settings FROM only_reader")
-    for words in ("write to clinic.visits", "clinic.salaries", "schema clinic", "create schemas", "temporary", "pg_read_all"):
+    for words in (
+        "write to clinic.visits",
+        "clinic.salaries",
+        "schema clinic",
+        "create schemas",
+        "temporary",
+        "pg_read_all",
+    ):
         assert words in found
     monkeypatch.setenv("CLINIC_DSN", server.address)
     assert [message for message in told() if "superuser" in message]
@@ -302,7 +314,9 @@ def test_the_settings_of_a_role_cannot_undo_ours(server: Server) -> None:
         server.owner.execute(f"ALTER ROLE only_reader IN DATABASE {database} SET {setting}")
     engine = engine_over()
     try:
-        found = engine.run_public("SELECT current_setting('timezone'), current_setting('search_path'), 'a\\'", timeout_s=5).rows
+        found = engine.run_public(
+            "SELECT current_setting('timezone'), current_setting('search_path'), 'a\\'", timeout_s=5
+        ).rows
         assert found == (("UTC", "pg_catalog", "a\\"),)
     finally:
         engine.close()
@@ -322,7 +336,9 @@ def test_a_rehearsal_reads_no_private_table(project: Path, server: Server) -> No
     server.owner.execute("REVOKE SELECT ON clinic.visits FROM only_reader")
     answer = obverse.rehearse(project, COUNTED)
     assert [row[0] for row in answer.rows] == ["a", "b", "é"]
-    joined = "SELECT w.beds, COUNT(*) FROM visits AS v JOIN wards AS w ON v.ward = w.ward GROUP BY w.beds ORDER BY w.beds"
+    joined = (
+        "SELECT w.beds, COUNT(*) FROM visits AS v JOIN wards AS w ON v.ward = w.ward GROUP BY w.beds ORDER BY w.beds"
+    )
     assert [row[0] for row in obverse.rehearse(project, joined).rows] == [3, 4, 5]
 
 

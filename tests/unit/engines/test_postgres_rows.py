@@ -1,4 +1,6 @@
-"""Integers of a PostgreSQL answer: all of them, in their order, however many parts they are fetched in; never a NULL."""
+"""Integers of a PostgreSQL answer: all of them, in their order, however many parts they are fetched in; never a
+NULL.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ from typing import Any
 import pytest
 
 from obverse.core.errors import InvariantBroken
-from obverse.engines import postgres_rows
-from obverse.engines.postgres_rows import columns_of
+from obverse.engines import postgres
+from obverse.engines.postgres import columns_of
 from tests.servers import postgres_address
 
 
@@ -24,8 +26,11 @@ def connection() -> Iterator[Any]:
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_integers_come_whole_in_whatever_parts(size: int, connection: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_rows, "BATCH_ROWS", size)
-    sql = "SELECT i AS k, CAST(-4611686018427387904 AS BIGINT) + i AS m0 FROM generate_series(CAST(0 AS BIGINT), 20) AS s(i)"
+    monkeypatch.setattr(postgres, "BATCH_ROWS", size)
+    sql = (
+        "SELECT i AS k, CAST(-4611686018427387904 AS BIGINT) + i AS m0 FROM generate_series(CAST(0 AS BIGINT), 20) "
+        "AS s(i)"
+    )
     found = columns_of(connection.cursor(), sql)
     assert found["k"].tolist() == list(range(21))
     assert found["m0"].tolist() == [-(2**62) + i for i in range(21)]
@@ -38,6 +43,9 @@ def test_no_rows_are_columns_without_values(connection: Any) -> None:
 
 
 def test_a_measure_that_is_null_or_no_integer_is_no_answer(connection: Any) -> None:
-    for sql in ("SELECT CAST(1 AS BIGINT) AS k, CAST(NULL AS BIGINT) AS m0", "SELECT CAST(1 AS BIGINT) AS k, 1.5 AS m0"):
+    for sql in (
+        "SELECT CAST(1 AS BIGINT) AS k, CAST(NULL AS BIGINT) AS m0",
+        "SELECT CAST(1 AS BIGINT) AS k, 1.5 AS m0",
+    ):
         with pytest.raises(InvariantBroken):
             columns_of(connection.cursor(), sql)

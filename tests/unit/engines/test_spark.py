@@ -16,8 +16,7 @@ import pytest
 from obverse.catalog.load import loads
 from obverse.catalog.model import Catalog, Source
 from obverse.core.errors import CatalogError, Failed, InvariantBroken, Refused
-from obverse.engines.spark import SparkEngine, key_values
-from obverse.engines.spark_objects import arrow_table
+from obverse.engines.spark import SparkEngine, arrow_table, key_values
 from obverse.engines.spark_session import SETTINGS, settle
 from tests.servers import spark_session
 
@@ -189,7 +188,9 @@ def test_a_session_that_cannot_be_set_is_refused(spark: Any) -> None:
         """A session that keeps one setting as it is."""
 
         def __init__(self, key: str) -> None:
-            self.key, self.version, self.conf = key, spark.version, self
+            self.key = key
+            self.version = spark.version
+            self.conf = self
 
         def set(self, key: str, value: str) -> None:
             if key == self.key:
@@ -214,7 +215,9 @@ def test_a_session_whose_plain_texts_are_collated_is_refused(spark: Any) -> None
         """A session in which a text without a collation is compared whatever the case of its letters."""
 
         def __init__(self, plain: str) -> None:
-            self.plain, self.version, self.conf = plain, spark.version, spark.conf
+            self.plain = plain
+            self.version = spark.version
+            self.conf = spark.conf
 
         def sql(self, text: str) -> Any:
             assert self.plain in text

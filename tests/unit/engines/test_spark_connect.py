@@ -79,7 +79,9 @@ def test_a_table_of_its_catalog_has_one_budget_wherever_a_project_lies(url: str,
 
 def test_keys_that_are_discovered_come_in_batches(url: str, tmp_path: Path) -> None:
     with obverse.open(project(tmp_path, url)) as session:
-        rows = session.ask("SELECT town, COUNT(*) AS n FROM visits GROUP BY town ORDER BY town", epsilon=6, delta=1e-8).rows
+        rows = session.ask(
+            "SELECT town, COUNT(*) AS n FROM visits GROUP BY town ORDER BY town", epsilon=6, delta=1e-8
+        ).rows
     assert [row[0] for row in rows] == ["town 0", "town 1", "town 2"]
     assert all(abs(row[1] - 667) < 30 for row in rows)
 

@@ -34,7 +34,10 @@ def written(folder: Path) -> None:
         (folder / "visits" / f"year={year}").mkdir(parents=True)
     (folder / "visits" / "_SUCCESS").touch()
     for n, path in enumerate(("visits/year=2023/p0.parquet", "visits/year=2024/p1.parquet")):
-        rows = f"SELECT range + 1000 * {n} AS person, CASE WHEN range % 2 = 0 THEN 'a' ELSE 'b' END AS ward FROM range(1000)"
+        rows = (
+            f"SELECT range + 1000 * {n} AS person, CASE WHEN range % 2 = 0 THEN 'a' ELSE 'b' END AS ward FROM "
+            "range(1000)"
+        )
         duckdb.connect().execute(f"COPY ({rows}) TO '{folder / path}' (FORMAT parquet)")
     (folder / "obverse.toml").write_text(TOML)
 

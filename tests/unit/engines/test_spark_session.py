@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from obverse.engines.spark_launch import logs_of_their_own
+from obverse.engines.spark_session import logs_of_their_own
 from tests.servers import spark_session
 
 TOML = """

@@ -12,8 +12,8 @@ import pytest
 
 from obverse.catalog.model import Source
 from obverse.core.errors import CatalogError
+from obverse.engines.base import stoppable
 from obverse.engines.csv import header_of
-from obverse.engines.stopping import stoppable
 
 ENDLESS = "SELECT sum(hash(a.range, b.range) % 7) FROM range(10000000) a, range(10000000) b"
 

@@ -1,4 +1,6 @@
-"""The lessons in the page's Learn corner: they are those of the code, and hold nothing that the page's policy forbids."""
+"""The lessons in the page's Learn corner: they are those of the code, and hold nothing that the page's policy
+forbids.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def told() -> list[dict[str, Any]]:
 def pictures() -> Iterator[list[Any]]:
     for lesson in told():
         for block in lesson["blocks"]:
-            shown = [block["shown"]] if block["kind"] == "step" else [frame["shown"] for frame in block.get("frames", [])]
+            shown = (
+                [block["shown"]] if block["kind"] == "step" else [frame["shown"] for frame in block.get("frames", [])]
+            )
             yield from (one["svg"] for one in shown if one["svg"])
 
 

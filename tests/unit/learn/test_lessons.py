@@ -1,4 +1,6 @@
-"""Each lesson runs headless, as JSON and as a notebook; its reference solution is accepted, and what is wrong is not."""
+"""Each lesson runs headless, as JSON and as a notebook; its reference solution is accepted, and what is wrong is
+not.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,9 @@ from click.testing import CliRunner
 from obverse.cli.main import cli
 from obverse.learn import lessons
 from obverse.learn.exercises import Choice, Exercise, Number, Sql, Verdict
-from obverse.learn.lesson import Lesson, Slider, Step, Text
+from obverse.learn.lesson import Lesson, Shown, Slider, Step, Text
 from obverse.learn.lessons import BY_NAME, LESSONS
-from obverse.learn.notebook import notebook
-from obverse.learn.page import SCRIPT, page
-from obverse.learn.shown import Shown
+from obverse.learn.page import SCRIPT, notebook, page
 
 each = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 
@@ -95,7 +95,8 @@ def test_its_json_holds_all_that_a_page_shows(lesson: Lesson) -> None:
 
 @each
 def test_the_check_in_json_is_the_check_of_the_product(lesson: Lesson) -> None:
-    check, exercise = lesson.exercise.as_json()["check"], lesson.exercise
+    check = lesson.exercise.as_json()["check"]
+    exercise = lesson.exercise
     match check["kind"]:
         case "number":
             assert exercise.check(repr((check["low"] + check["high"]) / 2)).right
@@ -136,9 +137,20 @@ def test_a_choice_is_a_letter() -> None:
 
 
 SPELLINGS = {
-    "0.3": 0.3, " .30 ": 0.3, "3/10": 0.3, "30 %": 0.3, "30%": 0.3, "3e-1": 0.3, "0,3": 0.3, "0,125": 0.125, "12,5 %": 0.125,
-    "5,136": 5136, "-5,136.5": -5136.5, "1,000/2,000,000": 0.0005, "51,36": 51.36,
-}  # fmt: skip
+    "0.3": 0.3,
+    " .30 ": 0.3,
+    "3/10": 0.3,
+    "30 %": 0.3,
+    "30%": 0.3,
+    "3e-1": 0.3,
+    "0,3": 0.3,
+    "0,125": 0.125,
+    "12,5 %": 0.125,
+    "5,136": 5136,
+    "-5,136.5": -5136.5,
+    "1,000/2,000,000": 0.0005,
+    "51,36": 51.36,
+}
 NO_NUMBERS = ("", "no", "1/0", "1/2/3", "1,2,3", "1/", "nan", "%", "ln 2")
 
 
@@ -159,7 +171,9 @@ def test_pages_read_numbers_as_the_product_does(where: str) -> None:
         "corner": f"import {{ number as read }} from {module!r};",
     }
     script = f"{heads[where]} console.log(JSON.stringify({json.dumps([*SPELLINGS, *NO_NUMBERS])}.map(read)))"
-    said = subprocess.run(["node", "--input-type=module", "-e", script], capture_output=True, text=True, timeout=60, check=True)
+    said = subprocess.run(
+        ["node", "--input-type=module", "-e", script], capture_output=True, text=True, timeout=60, check=True
+    )
     numbers = json.loads(said.stdout)
     assert numbers[: len(SPELLINGS)] == pytest.approx(list(SPELLINGS.values()))
     assert numbers[len(SPELLINGS) :] == [None] * len(NO_NUMBERS)  # what is not finite

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import settings
 
 from obverse.accounting.budget import cap_of
-from obverse.catalog.model import Budget, Server
-from obverse.core.ledger import Accounting, Cap, Caps, Fingerprint, Ledger, Receipt, Scope, Stored, Terms
+from obverse.catalog.model import Server
+from obverse.core.ledger import Accounting, Budget, Cap, Caps, Fingerprint, Ledger, Receipt, Scope, Stored, Terms
 from obverse.core.loss import ApproxLoss, Loss, PureLoss
 from obverse.core.units import Neighbours
 from obverse.ledger.home import Home
 from obverse.ledger.opened import Claimed, Opened
-from obverse.ledger.register import open_dataset
+from obverse.ledger.opening import open_dataset
 from obverse.ledger.sources import FileSource, NamedSource, Source
 from tests.servers import postgres_address
 
@@ -127,7 +127,9 @@ def ask() -> Callable[..., Receipt | Stored]:
         note: str = "",
         question: str = "",
     ) -> Receipt | Stored:
-        price = loss or (ApproxLoss(Fraction(epsilon), Fraction(delta)) if delta != "0" else PureLoss(Fraction(epsilon)))
+        price = loss or (
+            ApproxLoss(Fraction(epsilon), Fraction(delta)) if delta != "0" else PureLoss(Fraction(epsilon))
+        )
         scope = Scope(ledger.dataset(), analyst, purpose)  # type: ignore[attr-defined]
         caps = caps or Caps(ledger.cap())
         receipt = ledger.reserve(scope, price, Fingerprint(plan), key=key, caps=caps, note=note, question=question)

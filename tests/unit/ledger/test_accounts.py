@@ -10,7 +10,7 @@ import pytest
 from obverse.core.accounts import STOPPED_MAX, fresh_token, scram_keys, wire_salt
 from obverse.core.errors import LedgerError, ObverseError
 from obverse.curator import accounts
-from obverse.curator.curator import export_ledger, opened_ledger, verify_copy, verify_ledger
+from obverse.curator.ledger import export_ledger, opened_ledger, verify_copy, verify_ledger
 from obverse.ledger import accounts as acts
 from obverse.ledger.chain import Draft
 from obverse.ledger.transfer import exported
@@ -108,7 +108,9 @@ def test_a_fresh_token_is_written_down_only_as_hashes(folder: Path) -> None:
 
 
 def test_an_export_holds_no_key_of_the_wire(folder: Path) -> None:
-    """With them and a client that does not look at certificates, whoever may read the chain could become the curator."""
+    """With them and a client that does not look at certificates, whoever may read the chain could become the
+    curator.
+    """
     issued = accounts.issue(folder, "cora", "curator")
     with opened_ledger(folder) as (_, _, opened):
         stored, server = scram_keys(issued.token, wire_salt(opened.ledger.service_secret(), "cora"))
@@ -126,7 +128,9 @@ def test_keys_that_an_older_record_holds_are_still_read(folder: Path) -> None:
     keys = {"stored_key": "9" * 64, "server_key": "a" * 64}
     fields = {"role": "curator", "id": "0123abcd", "hash": "8" * 64, "expires": 1 << 40, **keys}
     with opened_ledger(folder) as (_, _, opened):
-        opened.ledger.change_account(lambda book: Draft("account", {"act": "token", "name": "old", "by": "x", **fields}))
+        opened.ledger.change_account(
+            lambda book: Draft("account", {"act": "token", "name": "old", "by": "x", **fields})
+        )
         token = opened.ledger.accounts()["old"].tokens["0123abcd"]
         kept = token.with_keys(opened.ledger.note(token.record))
     assert (kept.stored_key, kept.server_key) == ("9" * 64, "a" * 64)

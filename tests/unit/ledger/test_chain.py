@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from obverse.core.canonical import canonical
 from obverse.core.errors import LedgerError
 from obverse.core.loss import NO_LOSS, ApproxLoss, BoundedRangeLoss, Composed, PureLoss, Repeated, ZcdpLoss
-from obverse.ledger.codec import decode, encode, fraction_of, fraction_text
+from obverse.ledger.chain import decode, encode, fraction_of, fraction_text
 
 # Never edit these lines; add below them.
 GOLDEN = {

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from obverse.catalog.model import Budget
 from obverse.core.database import Database
 from obverse.core.errors import LedgerError
-from obverse.core.ledger import Cap, Caps, Fingerprint, Head, Receipt, Scope, Spent, Stored, Terms
+from obverse.core.ledger import Budget, Cap, Caps, Fingerprint, Head, Receipt, Scope, Spent, Stored, Terms
 from obverse.core.loss import PureLoss
 from obverse.core.units import Neighbours
 from obverse.ledger.anchor import NoAnchor

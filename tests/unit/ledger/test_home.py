@@ -90,7 +90,8 @@ def test_a_debit_that_could_not_be_anchored_is_not_answered_and_says_that_it_was
 
 
 def test_a_file_is_not_read_again_until_it_changes(world, monkeypatch):
-    path, digests = world.file("people.csv"), []
+    path = world.file("people.csv")
+    digests = []
     digest = home_module.digest_file
     monkeypatch.setattr(home_module, "digest_file", lambda stamp: digests.append(stamp) or digest(stamp))
     first = world.home.identified([FileSource("people", path)])
@@ -119,7 +120,8 @@ def test_a_source_that_is_no_file_is_refused(world, name):
 
 
 def test_a_home_that_another_process_makes_at_this_very_moment_is_no_damage(tmp_path, monkeypatch):
-    connect, meanwhile = sqlite3.connect, []
+    connect = sqlite3.connect
+    meanwhile = []
 
     def watched(*args, **kwargs):
         connection = connect(*args, **kwargs)

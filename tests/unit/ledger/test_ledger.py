@@ -1,4 +1,6 @@
-"""What every ledger that is kept promises, in a file or in PostgreSQL: it is there again, for all who open it, and adds up."""
+"""What every ledger that is kept promises, in a file or in PostgreSQL: it is there again, for all who open it, and
+adds up.
+"""
 
 import hashlib
 import threading
@@ -7,9 +9,8 @@ from fractions import Fraction
 import pytest
 
 from obverse.accounting.budget import cap_of
-from obverse.catalog.model import Budget
 from obverse.core.errors import BudgetExceeded, LedgerError
-from obverse.core.ledger import Caps, Receipt, Spent, Stored
+from obverse.core.ledger import Budget, Caps, Receipt, Spent, Stored
 from obverse.ledger.transfer import backup, export, verify_export, verify_file
 
 
@@ -34,7 +35,8 @@ def test_everything_is_there_again_after_reopening(world, stored, ask):
 
 def test_two_processes_worth_of_ledgers_see_each_others_debits(world, stored, ask):
     claimed = world.claimed("one", world.file("people.csv"))
-    left, right = world.open(claimed).ledger, world.open(claimed).ledger
+    left = world.open(claimed).ledger
+    right = world.open(claimed).ledger
     for n in range(5):
         ask(left, f"left {n}")
         ask(right, f"right {n}")
@@ -45,7 +47,8 @@ def test_two_processes_worth_of_ledgers_see_each_others_debits(world, stored, as
 
 def test_a_cap_lowered_by_one_process_binds_the_debits_of_another(world, stored, ask):
     claimed = world.claimed("one", world.file("people.csv"))
-    owner, service = world.open(claimed).ledger, world.open(claimed).ledger
+    owner = world.open(claimed).ledger
+    service = world.open(claimed).ledger
     ask(service, "before", "0.4")
     owner.lower(Budget(Fraction(1, 2), Fraction(0)), "second thoughts")
     with pytest.raises(BudgetExceeded):
@@ -86,7 +89,9 @@ def tamper(world, stored, ledger):
     def change(*statements):
         if stored == "sqlite":
             with ledger.database.connection() as connection:
-                for (trigger,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+                for (trigger,) in connection.execute(
+                    "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+                ).fetchall():
                     connection.execute(f"DROP TRIGGER {trigger}")
                 for statement in statements:
                     connection.execute(*statement)
@@ -113,9 +118,15 @@ def written(ledger, ask):
     [
         ("DELETE FROM entry WHERE number = 3", "missing or out of order"),
         ("UPDATE entry SET number = number + 100 WHERE number > 5", "missing or out of order"),
-        ("UPDATE entry SET body = (SELECT body FROM entry WHERE number = 4) WHERE number = 2", "does not match its seal"),
+        (
+            "UPDATE entry SET body = (SELECT body FROM entry WHERE number = 4) WHERE number = 2",
+            "does not match its seal",
+        ),
         ("DELETE FROM answer WHERE number = 2", "stored answer of record 2 is missing"),
-        ("UPDATE answer SET content = hash FROM entry WHERE answer.number = 2", "stored answer of record 2 is not the one"),
+        (
+            "UPDATE answer SET content = hash FROM entry WHERE answer.number = 2",
+            "stored answer of record 2 is not the one",
+        ),
         ("UPDATE answer SET number = 99 WHERE number = 2", "stored answer of record 99 is not the one"),
         ("UPDATE note SET content = hash FROM entry WHERE note.number = 4", "stored note of record 4 is not the one"),
         ("DELETE FROM note WHERE number = 2", "stored note of record 2 is missing"),
@@ -140,7 +151,8 @@ def test_a_rewritten_store_is_noticed_and_told_where(written, tamper, statement,
     ],
 )
 def test_a_chain_sealed_anew_must_still_add_up_and_be_the_anchored_one(written, tamper, old, new, why):
-    head, rows = bytes(32), []
+    head = bytes(32)
+    rows = []
     for number, body, _ in written.rows()["entry"]:
         body = body.replace(old, new)
         head = hashlib.sha256(head + body).digest()

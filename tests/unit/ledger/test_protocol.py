@@ -6,9 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from obverse.catalog.model import Budget
 from obverse.core.errors import BudgetExceeded, Failed, InvariantBroken, LedgerError, Refused
-from obverse.core.ledger import Caps, Fingerprint, Former, Receipt, Scope, Spent, Stored, Terms
+from obverse.core.ledger import Budget, Caps, Fingerprint, Former, Receipt, Scope, Spent, Stored, Terms
 from obverse.core.loss import NO_LOSS, Composed, PureLoss, Repeated, ZcdpLoss
 from obverse.core.units import Neighbours
 from obverse.ledger.memory import MemoryLedger
@@ -51,7 +50,12 @@ def test_no_schedule_spends_more_than_any_cap_or_releases_what_was_not_charged(a
     for analyst, epsilon, plan, settles in schedule:
         try:
             given_back = ask(
-                ledger, f"{plan} at {epsilon}", str(epsilon), analyst=analyst, caps=caps, answer=b"x" if settles else None
+                ledger,
+                f"{plan} at {epsilon}",
+                str(epsilon),
+                analyst=analyst,
+                caps=caps,
+                answer=b"x" if settles else None,
             )
         except BudgetExceeded:
             continue
@@ -286,7 +290,9 @@ def test_the_clock_does_not_matter_to_what_is_spent(ask, year):
 
 def test_two_versions_at_one_ledger_charge_once(ledger, pure_cap):
     """An earlier version knows a debit by its former name alone, this one by both: each finds what the other stored."""
-    caps, scope, loss = Caps(pure_cap("1", "0")), Scope(ledger.dataset(), "ana"), PureLoss(Fraction(1, 10))
+    caps = Caps(pure_cap("1", "0"))
+    scope = Scope(ledger.dataset(), "ana")
+    loss = PureLoss(Fraction(1, 10))
     former = Former(Fingerprint("former plan"), Fingerprint("former question"))
 
     def earlier(plan: str, question: str, key: str = "") -> Receipt | Stored:
@@ -306,7 +312,10 @@ def test_two_versions_at_one_ledger_charge_once(ledger, pure_cap):
     receipt = later("other", "other question", other, "j")
     assert isinstance(receipt, Receipt)
     ledger.settle(receipt, b"answered after")
-    for found in (earlier("former other", "former other question", "j"), earlier("former other", "former other question")):
+    for found in (
+        earlier("former other", "former other question", "j"),
+        earlier("former other", "former other question"),
+    ):
         assert isinstance(found, Stored)
         assert found.answer == b"answered after"
     assert isinstance(later("other", "other question", None), Stored)  # by its canonical name alone

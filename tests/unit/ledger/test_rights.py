@@ -6,9 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from obverse.catalog.model import Budget
 from obverse.core.errors import LedgerError, Refused
-from obverse.core.ledger import Entry, Terms
+from obverse.core.ledger import Budget, Entry, Terms
 from obverse.core.units import Neighbours
 from obverse.ledger.memory import MemoryLedger
 from obverse.ledger.rights import Act, Rights, acts_of, in_force, sealed

@@ -10,10 +10,9 @@ import pytest
 from obverse.core.database import Shape
 from obverse.core.errors import LedgerError
 from obverse.ledger import home as home_module
-from obverse.ledger.fingerprints import Seal, seal_in
 from obverse.ledger.home import SHAPE, Home
-from obverse.ledger.register import changed, publish
-from obverse.ledger.sources import FileSource
+from obverse.ledger.opening import changed, publish
+from obverse.ledger.sources import FileSource, Seal, seal_in
 from tests.servers import needed
 
 
@@ -123,7 +122,8 @@ def test_a_registry_with_plain_hashes_is_sealed_and_still_knows_its_data(world, 
 
 
 def test_a_file_is_read_once_for_all_places_that_know_it(world, database, monkeypatch):
-    path, read = world.file("people.csv"), []
+    path = world.file("people.csv")
+    read = []
     digest = home_module.digest_file
     monkeypatch.setattr(home_module, "digest_file", lambda stamp: read.append(stamp) or digest(stamp))
     opened = world.open(world.claimed("one", path))

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from obverse.catalog.model import Budget
 from obverse.core import database as storage
 from obverse.core.errors import LedgerError
-from obverse.core.ledger import Cap, Caps, Fingerprint, Receipt, Scope, Stored, Terms
+from obverse.core.ledger import Budget, Cap, Caps, Fingerprint, Receipt, Scope, Stored, Terms
 from obverse.core.loss import PureLoss
 from obverse.core.units import Neighbours
-from obverse.ledger import book
+from obverse.ledger import state
 from obverse.ledger.anchor import NoAnchor
 from obverse.ledger.chain import Draft
 from obverse.ledger.sqlite import SqliteLedger
@@ -185,7 +184,7 @@ def test_a_file_exchanged_under_a_running_process_is_noticed(tmp_path):
 
 def test_a_record_of_a_kind_yet_unknown_is_refused(tmp_path, monkeypatch):
     ledger = made(tmp_path / "ledger.db")
-    monkeypatch.setitem(book._ACTS, "invented", book._noted)
+    monkeypatch.setitem(state._ACTS, "invented", state._noted)
     ledger._append("catalog", lambda held: Draft("invented", {}))
     monkeypatch.undo()
     assert code_of(SqliteLedger(ledger.path, NoAnchor()).head) == "ledger_newer"

@@ -7,13 +7,15 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from obverse.accounting.group import grouped
+from obverse.accounting.belief import grouped
 from obverse.core.ledger import Partitions, Spent
-from obverse.ledger.account import Account
+from obverse.ledger.state import LossAccount
 
 LAST = 9
 ranges = st.tuples(st.integers(0, LAST), st.integers(0, LAST)).map(lambda ends: Partitions(min(ends), max(ends)))
-charges = st.tuples(st.integers(0, 5), st.integers(0, 2)).map(lambda n: Spent("pure", Fraction(n[0], 3), Fraction(n[1], 100)))
+charges = st.tuples(st.integers(0, 5), st.integers(0, 2)).map(
+    lambda n: Spent("pure", Fraction(n[0], 3), Fraction(n[1], 100))
+)
 
 
 @given(st.lists(st.tuples(charges, st.none() | ranges), max_size=12), st.none() | ranges)
@@ -21,7 +23,9 @@ charges = st.tuples(st.integers(0, 5), st.integers(0, 2)).map(lambda n: Spent("p
 def test_the_largest_sum_of_any_partition_is_told(
     debits: list[tuple[Spent, Partitions | None]], asked: Partitions | None
 ) -> None:
-    account, each = Account(Spent("pure")), [Spent("pure") for _ in range(LAST + 2)]  # the last one is touched by no range
+    # the last one is touched by no range
+    account = LossAccount(Spent("pure"))
+    each = [Spent("pure") for _ in range(LAST + 2)]
     for charge, where in debits:
         told = account.after(charge, where)
         account.add(charge, where)

@@ -57,7 +57,8 @@ def test_what_a_restore_sets_aside_is_never_written_over(world, opened, ask):
     older = world.root / "older.db"
     backup(opened.ledger, older)
     ask(opened.ledger, "later", "0.1")
-    newest, path = opened.ledger.head(), opened.ledger.path
+    newest = opened.ledger.head()
+    path = opened.ledger.path
     opened.ledger.close()
     restore(older, path)
     restore(older, path)

@@ -12,8 +12,8 @@ from obverse.core.errors import InvariantBroken
 from obverse.mechanisms import bernoulli as module
 from obverse.mechanisms.bernoulli import LazyUniform, bernoulli, bernoulli_exp, bernoulli_exp_ratio
 from obverse.mechanisms.enclosures import exp_minus_scaled
-from obverse.testing.goodness import fits
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
+from obverse.testing.statistics import fits
 
 
 class Tied(SeededRng):

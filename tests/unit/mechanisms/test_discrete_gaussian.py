@@ -16,7 +16,7 @@ from obverse.core.loss import ZcdpLoss
 from obverse.core.rng import Rng
 from obverse.mechanisms import DiscreteGaussian
 from obverse.mechanisms.discrete_gaussian import SUMMED_MAX
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
 
 LIGHT = settings(deadline=None, max_examples=40)
 VARIANCES = st.fractions(min_value=Fraction(1, 20), max_value=40, max_denominator=50)
@@ -37,7 +37,8 @@ def test_probabilities_add_up_to_one(sigma_squared: Fraction) -> None:
 
 
 def test_both_ways_to_normalize_agree() -> None:
-    just_below, from_here = build(Fraction(16) - Fraction(1, 10**12)), build(16)
+    just_below = build(Fraction(16) - Fraction(1, 10**12))
+    from_here = build(16)
     assert float(just_below.mass(0)[0] / from_here.mass(0)[0]) == pytest.approx(1, abs=1e-12)
 
 
@@ -55,7 +56,8 @@ def test_an_interval_covers_and_is_the_least(sigma_squared: Fraction, level: flo
 @LIGHT
 @given(level=LEVELS)
 def test_intervals_of_large_variances_are_bounded_within_one_step(level: float) -> None:
-    summed, bounded = build(SUMMED_MAX), build(SUMMED_MAX + Fraction(1, 1000))
+    summed = build(SUMMED_MAX)
+    bounded = build(SUMMED_MAX + Fraction(1, 1000))
     assert summed.interval(level) <= bounded.interval(level) <= summed.interval(level) + 1
 
 
@@ -92,7 +94,8 @@ def test_calibration_is_exact_for_ordinary_numbers() -> None:
 
 
 def test_low_bits_tell_no_more_than_zcdp_allows() -> None:
-    mechanism, delta = build(1), 1e-6
+    mechanism = build(1)
+    delta = 1e-6
     sides = [mechanism.draws((exact,), 10**6, Rng()) for exact in (0, 1)]
     events = [(bits, r) for bits in (1, 2, 3, 4) for r in range(1 << bits)]
     counts = [[int(np.count_nonzero(side & ((1 << b) - 1) == r)) for b, r in events] for side in sides]

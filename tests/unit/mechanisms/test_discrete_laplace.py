@@ -15,7 +15,7 @@ from obverse.core.errors import InvariantBroken, Refused
 from obverse.core.loss import PureLoss
 from obverse.core.rng import Rng
 from obverse.mechanisms import DiscreteLaplace
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
 
 LIGHT = settings(deadline=None, max_examples=40)
 SCALES = st.fractions(min_value=Fraction(1, 20), max_value=50, max_denominator=100)

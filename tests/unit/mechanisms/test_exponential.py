@@ -15,9 +15,8 @@ from obverse.core.errors import InvariantBroken
 from obverse.core.loss import BoundedRangeLoss
 from obverse.core.rng import Rng
 from obverse.mechanisms import Exponential, bernoulli
-from obverse.testing.claims import claim_holds
-from obverse.testing.goodness import fits
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
+from obverse.testing.statistics import claim_holds, fits
 
 LIGHT = settings(deadline=None, max_examples=40)
 SCORES = st.lists(st.integers(-20, 20), min_size=2, max_size=6)
@@ -41,13 +40,15 @@ def test_probabilities_follow_the_scores(scores: list[int]) -> None:
 
 
 def test_choices_have_the_law() -> None:
-    mechanism, scores = Exponential(3, Fraction(5, 2)), (7, 0, 4, 9, 9)
+    mechanism = Exponential(3, Fraction(5, 2))
+    scores = (7, 0, 4, 9, 9)
     law = [float(mechanism.probability(scores, i)[0]) for i in range(5)]
     assert fits(mechanism.draws(scores, 500_000, SeededRng(1)), 0, law)
 
 
 def test_choices_are_the_same_by_doubles_and_by_exact_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
-    mechanism, scores = Exponential(1, Fraction(1, 3)), (2, 0, 1)
+    mechanism = Exponential(1, Fraction(1, 3))
+    scores = (2, 0, 1)
     fast = mechanism.draws(scores, 500, SeededRng(2))
     monkeypatch.setattr(bernoulli, "MARGIN", 2.0)
     assert np.array_equal(mechanism.draws(scores, 500, SeededRng(2)), fast)
@@ -57,8 +58,11 @@ ROWS = ((7, 0, 4, 9, 9), (0, 0, 0, 0, 0), (-20, 3, 3, -1, 2), (1, 0, 0, 0, 100),
 
 
 def test_choices_of_many_rows_at_once_have_the_law_of_each() -> None:
-    """Rows of five kinds, mixed: goodness of fit for each with false alarm 1e-9, and for neighbours being independent."""
-    mechanism, times = Exponential(3, Fraction(5, 2)), 60_000
+    """Rows of five kinds, mixed: goodness of fit for each with false alarm 1e-9, and for neighbours being
+    independent.
+    """
+    mechanism = Exponential(3, Fraction(5, 2))
+    times = 60_000
     chosen = mechanism.each(np.tile(np.array(ROWS, dtype=np.int64), (times, 1)), SeededRng(4)).reshape(times, len(ROWS))
     laws = [[float(mechanism.probability(row, i)[0]) for i in range(5)] for row in ROWS]
     for kind, law in enumerate(laws):
@@ -69,7 +73,8 @@ def test_choices_of_many_rows_at_once_have_the_law_of_each() -> None:
 
 
 def test_choices_of_rows_whose_rate_is_wrong_by_a_tenth_are_noticed() -> None:
-    mechanism, scores = Exponential(3, Fraction(5, 2)), np.tile(np.array(ROWS[0], dtype=np.int64), (60_000, 1))
+    mechanism = Exponential(3, Fraction(5, 2))
+    scores = np.tile(np.array(ROWS[0], dtype=np.int64), (60_000, 1))
     law = [float(mechanism.probability(ROWS[0], i)[0]) for i in range(5)]
     assert not fits(mechanism.scaled(Fraction(9, 10)).each(scores, SeededRng(5)), 0, law)
 
@@ -85,7 +90,8 @@ def test_many_candidates_and_a_single_one_are_chosen_row_by_row() -> None:
 
 
 def test_choices_of_rows_are_the_same_by_doubles_and_by_exact_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
-    mechanism, scores = Exponential(1, Fraction(1, 3)), np.array([(2, 0, 1), (9, 9, 0)] * 100, dtype=np.int64)
+    mechanism = Exponential(1, Fraction(1, 3))
+    scores = np.array([(2, 0, 1), (9, 9, 0)] * 100, dtype=np.int64)
     fast = mechanism.each(scores, SeededRng(2))
     monkeypatch.setattr(bernoulli, "MARGIN", 2.0)
     assert np.array_equal(mechanism.each(scores, SeededRng(2)), fast)
@@ -99,7 +105,8 @@ def test_the_widest_scores_do_not_overflow() -> None:
 
 
 def test_a_choice_falls_short_by_no_more_than_said() -> None:
-    mechanism, scores = Exponential(1, Fraction(1, 2)), tuple(range(100))
+    mechanism = Exponential(1, Fraction(1, 2))
+    scores = tuple(range(100))
     allowed = mechanism.shortfall(100, 0.95)
     chosen = mechanism.draws(scores, 20_000, SeededRng(3))
     assert np.count_nonzero(99 - chosen > allowed) <= 0.05 * 20_000

@@ -17,9 +17,8 @@ from obverse.core.rng import Rng
 from obverse.mechanisms import KeyThreshold
 from obverse.mechanisms.enclosures import Enclosure, exp_plus
 from obverse.mechanisms.key_threshold import at_least
-from obverse.testing.claims import claim_holds
-from obverse.testing.goodness import fits
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
+from obverse.testing.statistics import claim_holds, fits
 
 LIGHT = settings(deadline=None, max_examples=40)
 DELTA = Fraction(1, 10**6)
@@ -27,7 +26,9 @@ NOTIONS = {"add_remove": 1, "replace": 2}
 
 
 def product(parts: list[Enclosure]) -> Enclosure:
-    return math.prod((low for low, _ in parts), start=Fraction(1)), math.prod((high for _, high in parts), start=Fraction(1))
+    return math.prod((low for low, _ in parts), start=Fraction(1)), math.prod(
+        (high for _, high in parts), start=Fraction(1)
+    )
 
 
 def sets_of_keys(mechanism: KeyThreshold, counts: tuple[int, ...]) -> list[Enclosure]:
@@ -38,7 +39,8 @@ def sets_of_keys(mechanism: KeyThreshold, counts: tuple[int, ...]) -> list[Enclo
 
 def spent(mechanism: KeyThreshold, left: tuple[int, ...], right: tuple[int, ...]) -> Fraction:
     """The delta that this pair really needs at the claimed epsilon, from above."""
-    p, q = sets_of_keys(mechanism, left), sets_of_keys(mechanism, right)
+    p = sets_of_keys(mechanism, left)
+    q = sets_of_keys(mechanism, right)
     least = exp_plus(mechanism.epsilon)[0]
     return sum((max(Fraction(0), a[1] - least * b[0]) for a, b in zip(p, q)), Fraction(0))
 
@@ -87,7 +89,8 @@ def test_a_key_of_fewer_units_than_asked_for_is_never_released() -> None:
 def test_delta_pays_for_fresh_keys_and_is_nearly_used_up(groups: int, notion: str) -> None:
     """All keys of one unit are its own; under replace all of the other's too: delta need not pay for both."""
     mechanism = KeyThreshold(groups, Fraction(1), DELTA, groups * NOTIONS[notion])
-    ones, zeros = (1,) * groups, (0,) * groups
+    ones = (1,) * groups
+    zeros = (0,) * groups
     pair = (ones, zeros) if notion == "add_remove" else (ones + zeros, zeros + ones)
     step = math.exp(-1 / (groups * NOTIONS[notion]))  # the threshold is whole: up to one step is lost to rounding
     assert step * DELTA * Fraction(99, 100) < spent(mechanism, *pair) <= DELTA
@@ -133,13 +136,15 @@ def test_a_generous_delta_does_not_break_epsilon() -> None:
 def test_less_noise_at_the_same_threshold_breaks_the_claim() -> None:
     mechanism = KeyThreshold(2, Fraction(1), DELTA, 2)
     weaker = mechanism.scaled(Fraction(9, 10))
-    left, right = (mechanism.threshold - 1,) * 2, (mechanism.threshold,) * 2
+    left = (mechanism.threshold - 1,) * 2
+    right = (mechanism.threshold,) * 2
     assert not claim_holds(mechanism.loss(), sets_of_keys(weaker, left), sets_of_keys(weaker, right))
 
 
 def test_keys_are_released_as_often_as_the_law_says() -> None:
     mechanism = KeyThreshold(3, Fraction(2), Fraction(1, 1000), 6)
-    rng, times = SeededRng(1), 100_000
+    rng = SeededRng(1)
+    times = 100_000
     for count in (1, mechanism.threshold - 2, mechanism.threshold, mechanism.threshold + 4):
         released = mechanism.passes(np.full(times, count, dtype=np.int64), rng)
         law = [float(mechanism.probability((count,), output)[0]) for output in (0, 1)]

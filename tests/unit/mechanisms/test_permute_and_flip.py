@@ -15,9 +15,8 @@ from obverse.core.errors import InvariantBroken
 from obverse.core.loss import PureLoss
 from obverse.core.rng import Rng
 from obverse.mechanisms import Exponential, PermuteAndFlip
-from obverse.testing.claims import claim_holds
-from obverse.testing.goodness import fits
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
+from obverse.testing.statistics import claim_holds, fits
 
 LIGHT = settings(deadline=None, max_examples=40)
 SCORES = st.lists(st.integers(-10, 10), min_size=2, max_size=5)
@@ -54,13 +53,15 @@ def test_moving_every_score_by_the_sensitivity_keeps_the_claim(scores: list[int]
 @LIGHT
 @given(scores=SCORES)
 def test_it_is_never_worse_than_the_exponential_mechanism(scores: list[int]) -> None:
-    ours, theirs = PermuteAndFlip(1, Fraction(1)), Exponential(1, Fraction(1))
+    ours = PermuteAndFlip(1, Fraction(1))
+    theirs = Exponential(1, Fraction(1))
     means = [sum(m.probability(scores, i)[0] * s for i, s in enumerate(scores)) for m in (ours, theirs)]
     assert means[0] >= means[1] - Fraction(1, 10**20)
 
 
 def test_single_and_many_choices_have_the_law() -> None:
-    mechanism, scores = PermuteAndFlip(2, Fraction(2)), (7, 4, 9, 9)
+    mechanism = PermuteAndFlip(2, Fraction(2))
+    scores = (7, 4, 9, 9)
     law = [float(mechanism.probability(scores, i)[0]) for i in range(4)]
     assert fits(mechanism.draws(scores, 300_000, SeededRng(1)), 0, law)
     rng = SeededRng(2)

@@ -14,8 +14,8 @@ from obverse.core.errors import InvariantBroken
 from obverse.core.rng import Rng
 from obverse.mechanisms import RandomizedResponse
 from obverse.mechanisms.enclosures import exp_plus
-from obverse.testing.goodness import fits
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
+from obverse.testing.statistics import fits
 
 LIGHT = settings(deadline=None, max_examples=40)
 

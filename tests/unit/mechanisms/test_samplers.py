@@ -14,8 +14,8 @@ from obverse.core.rng import Rng
 from obverse.mechanisms import DiscreteGaussian, DiscreteLaplace, bernoulli, samplers
 from obverse.mechanisms.enclosures import exp_minus_scaled
 from obverse.mechanisms.samplers import NOISE_MAX, discrete_gaussian, discrete_laplace, geometric, saturating_add
-from obverse.testing.goodness import fits, gap_limit, largest_gap
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
+from obverse.testing.statistics import fits, gap_limit, largest_gap
 
 LARGE = (1000.0, 2.0**30, 2.0**45)
 
@@ -112,7 +112,8 @@ def test_the_exact_path_alone_has_the_law(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_doubles_of_the_gaussian_err_by_less_than_the_margin(sigma_squared: Fraction) -> None:
     sigma = math.sqrt(sigma_squared)
     t = math.isqrt(int(sigma_squared)) + 1
-    centre, double_variance = sigma_squared / t, 2 * sigma_squared
+    centre = sigma_squared / t
+    double_variance = 2 * sigma_squared
     ys = {0, 1, 2, *(int(sigma * r) + d for r in np.linspace(0, 7, 60) for d in (-1, 0, 1))}
     for y in sorted(abs(y) for y in ys):
         near = math.exp(-((float(y) - float(centre)) ** 2) / float(double_variance))
@@ -167,7 +168,9 @@ def test_any_number_of_draws_is_served_including_none() -> None:
 
 def test_the_time_of_a_draw_does_not_follow_its_size() -> None:
     """Rank correlation of 5,000 draws; beyond 0.1, seven standard errors, with chance below 1e-11."""
-    rng, sizes, times = Rng(), [], []
+    rng = Rng()
+    sizes = []
+    times = []
     for _ in range(5000):
         start = time.perf_counter_ns()
         drawn = discrete_laplace(Fraction(50), 1, rng)

@@ -14,8 +14,8 @@ from obverse.core.errors import InvariantBroken, Refused
 from obverse.core.loss import PureLoss
 from obverse.core.rng import Rng
 from obverse.mechanisms import SparseVector
-from obverse.testing.goodness import fits
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
+from obverse.testing.statistics import fits
 
 Law = dict[tuple[int, ...], float]
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
@@ -132,7 +132,8 @@ def test_noise_of_monotone_entries_is_too_small_for_others() -> None:
 
 @pytest.mark.parametrize("mechanism", KINDS[1:5], ids=str)
 def test_whole_outputs_have_the_law(mechanism: SparseVector) -> None:
-    vector, rng = (1, -2, 0, 3), SeededRng(1)
+    vector = (1, -2, 0, 3)
+    rng = SeededRng(1)
     expected = law(vector, mechanism.threshold, mechanism.first, *scales(mechanism))
     outputs = sorted(expected)
     seen = [tuple(mechanism.sample(np.array(vector), rng).tolist()) for _ in range(5000)]
@@ -141,7 +142,8 @@ def test_whole_outputs_have_the_law(mechanism: SparseVector) -> None:
 
 
 def test_the_stated_law_of_the_first_name_is_that_of_the_whole_outputs() -> None:
-    mechanism, vector = SparseVector(2, Fraction(3, 2), 1, 2), (1, -2, 4)
+    mechanism = SparseVector(2, Fraction(3, 2), 1, 2)
+    vector = (1, -2, 4)
     whole = law(vector, 1, 2, *scales(mechanism))
     for i in range(4):
         low, high = mechanism.probability(vector, i)
@@ -161,11 +163,16 @@ def test_the_split_is_exact_and_has_the_least_variance(first: int, monotone: boo
 
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_no_decision_is_wrong_by_more_than_the_shortfall(level: float) -> None:
-    """A binomial test per level, false alarm below 1e-6 (5 standard errors); the worst case, all entries just too far."""
-    mechanism, length, times = SparseVector(1, Fraction(1), 100, 3), 40, 4000
+    """A binomial test per level, false alarm below 1e-6 (5 standard errors); the worst case, all entries just too
+    far.
+    """
+    mechanism = SparseVector(1, Fraction(1), 100, 3)
+    length = 40
+    times = 4000
     a = mechanism.shortfall(length, level)
     vector = np.array([100 - a - 1, 100 + a + 1] * (length // 2), dtype=np.int64)
-    rng, wrong = SeededRng(2), 0
+    rng = SeededRng(2)
+    wrong = 0
     for _ in range(times):
         named = mechanism.sample(vector, rng)
         last = named[-1] if len(named) == 3 else length - 1

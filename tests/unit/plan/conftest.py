@@ -71,7 +71,11 @@ def planned(catalog: Callable[..., Catalog]) -> Callable[..., Planned]:
     """The costed plan and engine text of a question."""
 
     def make(
-        text: str, unit: str = "row", neighbours: str = "add-remove", accounting: str = "pure", delta: float | None = None
+        text: str,
+        unit: str = "row",
+        neighbours: str = "add-remove",
+        accounting: str = "pure",
+        delta: float | None = None,
     ) -> Planned:
         here = catalog(unit, neighbours, accounting)
         question = read(text, here, dt.datetime(2024, 2, 29, 12))

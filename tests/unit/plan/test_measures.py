@@ -71,7 +71,10 @@ def test_whatever_the_value_its_integer_lies_within_the_term(
 
 
 @given(
-    st.integers(-(2**63), 2**63 - 1), st.integers(-(2**63), 2**63 - 1), st.integers(1, 10**9), st.integers(-(2**63), 2**63 - 1)
+    st.integers(-(2**63), 2**63 - 1),
+    st.integers(-(2**63), 2**63 - 1),
+    st.integers(1, 10**9),
+    st.integers(-(2**63), 2**63 - 1),
 )
 def test_integers_of_any_size_lie_within_the_term(a: int, b: int, rows: int, x: int) -> None:
     term = sum_term(integer(min(a, b), max(a, b)), rows)
@@ -84,7 +87,9 @@ def test_integers_of_any_size_lie_within_the_term(a: int, b: int, rows: int, x: 
 
 @pytest.mark.parametrize(("lo", "hi"), [(256, 2**40), (-(2**40), 256), (-768, 2**40), (2**62 + 2**30, 2**63 - 1)])
 def test_the_engine_rounds_ends_that_lie_on_a_half_as_we_do(lo: int, hi: int) -> None:
-    """Halves go to even in DuckDB's casts; were they thought to go away from zero, the range would be one step short."""
+    """Halves go to even in DuckDB's casts; were they thought to go away from zero, the range would be one step
+    short.
+    """
     term = sum_term(integer(lo, hi), 1)
     assert term.grid is not None
     for value in (lo, hi, lo + 1, hi - 1):
@@ -122,7 +127,9 @@ def test_a_count_of_what_is_never_null_counts_rows() -> None:
 
 
 @given(st.integers(-100, 100), st.integers(0, 100), st.integers(1, 50), st.integers(1, 10_000), st.data())
-def test_a_units_total_is_cut_to_what_its_rows_can_hold(lo: int, width: int, rows: int, cap: int, data: st.DataObject) -> None:
+def test_a_units_total_is_cut_to_what_its_rows_can_hold(
+    lo: int, width: int, rows: int, cap: int, data: st.DataObject
+) -> None:
     term = sum_term(integer(lo, lo + width), rows)
     measure = Measure("sum", term, min(cap, rows * term.magnitude))
     low, high = unit_range(measure, rows)
@@ -133,7 +140,9 @@ def test_a_units_total_is_cut_to_what_its_rows_can_hold(lo: int, width: int, row
     assert min(0, rows * lo) <= total <= max(0, rows * (lo + width))
 
 
-@pytest.mark.parametrize("argument", [Ref("x", ColumnFacts(Type.DOUBLE)), Ref("t", ColumnFacts(Type.TEXT)), literal("a")])
+@pytest.mark.parametrize(
+    "argument", [Ref("x", ColumnFacts(Type.DOUBLE)), Ref("t", ColumnFacts(Type.TEXT)), literal("a")]
+)
 def test_what_has_no_bounds_is_refused_with_a_fix(argument: Ref) -> None:
     with pytest.raises(Refused) as refused:
         sum_term(argument, 1)

@@ -13,8 +13,7 @@ from obverse.core.loss import PureLoss, ZcdpLoss
 from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.mechanisms.exponential import Exponential
-from obverse.plan.allocate import allocate, shares_of
-from obverse.plan.series import series
+from obverse.plan.pricing import SparseVectorRun, allocate, series, shares_of
 from obverse.session.planning import Planned
 
 TEXTS = (
@@ -30,7 +29,7 @@ TEXTS = (
 def test_one_units_loss_over_all_measures_is_within_the_price_and_close_to_it(
     text: str, unit: str, epsilon: str, planned: Callable[..., Planned]
 ) -> None:
-    annotated = planned(text, unit).costed.annotated
+    annotated = planned(text, unit).costed
     price = Fraction(epsilon)
     pure = allocate(annotated, price, Fraction(0), "pure")
     assert pure.loss == PureLoss(price)
@@ -66,7 +65,7 @@ AVERAGE = Fraction(17, 16) * Fraction(2, 5), Fraction(17, 16) * Fraction(3, 5)
 def test_an_aggregate_has_one_share_for_what_no_simpler_one_has_paid(
     asked: str, shares: list[Fraction], planned: Callable[..., Planned]
 ) -> None:
-    annotated = planned(f"SELECT {asked} FROM visits", "many").costed.annotated
+    annotated = planned(f"SELECT {asked} FROM visits", "many").costed
     for squared in (False, True):
         found = shares_of(annotated, squared=squared)
         assert (list(found.each), found.total) == (shares, sum(shares))
@@ -74,7 +73,7 @@ def test_an_aggregate_has_one_share_for_what_no_simpler_one_has_paid(
 
 def test_sums_that_one_unit_cannot_move_together_have_the_same_share(planned: Callable[..., Planned]) -> None:
     asked = "SELECT COUNT(*) FILTER (WHERE sex = 'F'), COUNT(*) FILTER (WHERE sex = 'M'), AVG(height) FROM visits"
-    annotated = planned(asked, "one").costed.annotated
+    annotated = planned(asked, "one").costed
     found = shares_of(annotated, squared=False)
     assert (set(found.each), found.total) == ({Fraction(1)}, annotated.joint.l1)
     assert annotated.joint.l1 < len(annotated.measures)
@@ -82,19 +81,19 @@ def test_sums_that_one_unit_cannot_move_together_have_the_same_share(planned: Ca
 
 def test_zcdp_needs_a_delta(planned: Callable[..., Planned]) -> None:
     with pytest.raises(Refused) as refused:
-        allocate(planned(TEXTS[0]).costed.annotated, Fraction(1), Fraction(0), "zcdp")
+        allocate(planned(TEXTS[0]).costed, Fraction(1), Fraction(0), "zcdp")
     assert refused.value.code == "bad_parameter"
 
 
 def test_an_average_of_a_limited_table_has_a_price_under_zcdp_too(planned: Callable[..., Planned]) -> None:
     """What is checked is the noise's scale, not its square: 20 fractional bits and a small epsilon fit together."""
-    annotated = planned("SELECT AVG(cost) FROM visits", "many", "replace", "zcdp").costed.annotated
+    annotated = planned("SELECT AVG(cost) FROM visits", "many", "replace", "zcdp").costed
     assert allocate(annotated, Fraction(1, 100), Fraction(1, 10**8), "zcdp").mechanisms
 
 
 @pytest.mark.parametrize("accounting", ["pure", "zcdp"])
 def test_noise_that_cannot_be_drawn_exactly_is_refused(accounting: str, planned: Callable[..., Planned]) -> None:
-    annotated = planned("SELECT AVG(cost) FROM visits", "many").costed.annotated
+    annotated = planned("SELECT AVG(cost) FROM visits", "many").costed
     with pytest.raises(Refused) as refused:
         allocate(annotated, Fraction(1, 10**9), Fraction(1, 10**6), accounting)  # type: ignore[arg-type]
     assert refused.value.code == "epsilon_too_small"
@@ -106,7 +105,7 @@ def test_an_order_statistic_is_answered_by_a_tree_and_its_global_sensitivity_tol
 ) -> None:
     costed = planned(f"SELECT {aggregate} FROM visits").costed
     assert [m.term.kind for m in costed.measures] == ["tree"]
-    assert len(costed.annotated.explained) == 1
+    assert len(costed.explained) == 1
 
 
 @pytest.mark.parametrize(("neighbours", "times"), [("add-remove", 1), ("replace", 2)])
@@ -140,14 +139,18 @@ def test_delta_that_hides_keys_is_not_spent_twice(told: str, neighbours: str, pl
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 @pytest.mark.parametrize("accounting", ["pure", "zcdp"])
-def test_sums_over_groups_are_priced_by_their_norm(neighbours: str, accounting: str, planned: Callable[..., Planned]) -> None:
-    costed = planned("SELECT kind, COUNT(*), SUM(cost) FROM visits GROUP BY kind", "many", neighbours, accounting).costed
+def test_sums_over_groups_are_priced_by_their_norm(
+    neighbours: str, accounting: str, planned: Callable[..., Planned]
+) -> None:
+    costed = planned(
+        "SELECT kind, COUNT(*), SUM(cost) FROM visits GROUP BY kind", "many", neighbours, accounting
+    ).costed
     assert len(costed.mechanisms) == 2
 
 
 def test_a_series_passes_what_it_is_asked_to_pass(planned: Callable[..., Planned]) -> None:
-    known = planned("SELECT kind, COUNT(*) FROM visits GROUP BY kind").costed.annotated
+    known = planned("SELECT kind, COUNT(*) FROM visits GROUP BY kind").costed
     for above, threshold in ((Fraction(5, 2), 3), (Fraction(3), 3), (Fraction(-5, 2), -2)):
-        found = series(known, Fraction(1), "pure", above, 1, 0.95).series
-        assert found is not None
-        assert found.threshold == threshold
+        found = series(known, Fraction(1), "pure", above, 1, 0.95).noise
+        assert isinstance(found, SparseVectorRun)
+        assert found.mechanism.threshold == threshold

@@ -14,12 +14,13 @@ from obverse.core.bounds import Interval
 from obverse.core.types import Type, Value
 from obverse.plan.expressions import ColumnFacts, Expr, Literal, Ref
 from obverse.plan.functions import meaning
-from obverse.plan.searched import LEVELS, Scale, Search, chosen, scale_of
+from obverse.plan.private_bounds import LEVELS, Scale, Search, chosen, scale_of
 
 
 def column(kind: Type, lo: float, hi: float) -> Ref:
     return Ref(
-        "x", ColumnFacts(kind, True, Interval(Fraction(lo), Fraction(hi)), Fraction(1) if kind is Type.INTEGER else None)
+        "x",
+        ColumnFacts(kind, True, Interval(Fraction(lo), Fraction(hi)), Fraction(1) if kind is Type.INTEGER else None),
     )
 
 
@@ -38,9 +39,14 @@ def evaluated(expr: Expr, x: Value) -> Value:
 
 
 SCALES = [
-    (Type.INTEGER, 0, 1), (Type.INTEGER, 0, 5), (Type.INTEGER, -1000, 7), (Type.DOUBLE, 0, 1), (Type.DOUBLE, -2.5, 1e12),
-    (Type.DOUBLE, 0, 1e-9), (Type.INTEGER, -(2**61), 2**61),
-]  # fmt: skip
+    (Type.INTEGER, 0, 1),
+    (Type.INTEGER, 0, 5),
+    (Type.INTEGER, -1000, 7),
+    (Type.DOUBLE, 0, 1),
+    (Type.DOUBLE, -2.5, 1e12),
+    (Type.DOUBLE, 0, 1e-9),
+    (Type.INTEGER, -(2**61), 2**61),
+]
 
 
 @pytest.mark.parametrize(("kind", "lo", "hi"), SCALES)
@@ -58,7 +64,8 @@ def test_a_scale_reaches_from_the_smallest_to_the_largest(kind: Type, lo: float,
 @settings(deadline=None, max_examples=30)
 @given(share=st.floats(0, 1), level=st.integers(0, LEVELS))
 def test_a_value_lies_at_its_level(kind: Type, lo: float, hi: float, share: float, level: int) -> None:
-    made, x = scale(kind, lo, hi), column(kind, lo, hi)
+    made = scale(kind, lo, hi)
+    x = column(kind, lo, hi)
     place = made.place(x)
     near = made.caps[level % len(made.caps)]
     for value in (lo + share * (hi - lo), near, -near, near * share):
@@ -105,7 +112,8 @@ def test_noise_that_costs_more_than_clipping_narrows_them() -> None:
     counts = at(WIDE, n2=10_000, n10=100.0)
     assert chosen(search(WIDE), counts, 1.0, 1.0) == (0, 1024.0)
     assert chosen(search(WIDE), counts, 1.0, 1_000.0) == (0, 4.0)
-    assert chosen(search(WIDE), at(WIDE, n2=100.0, n6=100.0), 1.0, 1e9) == (0, 64.0)  # no more than a quarter is clipped
+    # no more than a quarter is clipped
+    assert chosen(search(WIDE), at(WIDE, n2=100.0, n6=100.0), 1.0, 1e9) == (0, 64.0)
 
 
 def test_where_nobody_is_seen_bounds_stay_wide() -> None:

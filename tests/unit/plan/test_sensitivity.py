@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from obverse.core.errors import Refused
-from obverse.plan.nodes import Shape
+from obverse.plan.relation import Shape
 from obverse.session.learned_limits import noise_per_cap
 from obverse.session.planning import Planned
 
@@ -27,15 +27,15 @@ GROUPED = "SELECT sex, COUNT(*) FROM visits GROUP BY sex"
     ],
 )
 def test_the_declaration_decides_the_shape(unit: str, text: str, shape: Shape, planned: Callable[..., Planned]) -> None:
-    assert planned(text, unit).costed.annotated.limited.setting.shape is shape
+    assert planned(text, unit).costed.setting.shape is shape
 
 
 def test_equal_measures_are_noised_once(planned: Callable[..., Planned]) -> None:
     text = "SELECT COUNT(age), AVG(age), VAR_POP(age), STDDEV_POP(age), SUM(age) FROM visits"
     costed = planned(text).costed
     assert [measure.name for measure in costed.measures] == ["count", "sum", "squares", "sum"]
-    assert costed.annotated.limited.serves == ((0,), (0, 1), (0, 1, 2), (0, 1, 2), (3,))
-    assert costed.annotated.joint.l1 <= 4
+    assert costed.serves == ((0,), (0, 1), (0, 1, 2), (0, 1, 2), (3,))
+    assert costed.joint.l1 <= 4
 
 
 def test_a_declared_cap_on_a_sum_lowers_its_sensitivity(planned: Callable[..., Planned]) -> None:
@@ -47,7 +47,9 @@ def test_a_declared_cap_on_a_sum_lowers_its_sensitivity(planned: Callable[..., P
     assert whole.proven.l1 * whole.unit == Fraction(50_000), "the cap is that of the column, not of what is made of it"
 
 
-def test_an_average_over_a_public_size_is_one_measure_of_the_spread_over_the_size(planned: Callable[..., Planned]) -> None:
+def test_an_average_over_a_public_size_is_one_measure_of_the_spread_over_the_size(
+    planned: Callable[..., Planned],
+) -> None:
     (measure,) = planned("SELECT AVG(height) FROM visits", "sized", "replace").costed.measures
     assert measure.proven.l1 * measure.unit == Fraction(48, 100)
 
@@ -88,7 +90,9 @@ def test_a_sum_without_bounds_is_refused_at_its_place(planned: Callable[..., Pla
     assert refused.value.span is not None
 
 
-def test_noise_for_each_row_of_a_cap_is_that_of_all_cells_and_of_all_that_is_added_up(planned: Callable[..., Planned]) -> None:
+def test_noise_for_each_row_of_a_cap_is_that_of_all_cells_and_of_all_that_is_added_up(
+    planned: Callable[..., Planned],
+) -> None:
     one = planned("SELECT COUNT(*) FROM visits", "many").costed
     several = planned("SELECT kind, COUNT(*) FROM visits GROUP BY kind", "many").costed  # three kinds and NULL
     assert noise_per_cap(one) == pytest.approx(one.mechanisms[0].stddev() / 5)  # type: ignore[union-attr]

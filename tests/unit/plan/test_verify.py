@@ -11,22 +11,25 @@ import pytest
 from obverse.core.errors import InvariantBroken
 from obverse.core.loss import ApproxLoss, PureLoss, ZcdpLoss
 from obverse.mechanisms.exponential import Exponential
-from obverse.plan.allocate import CostedPlan
-from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.measures import Measure
+from obverse.plan.pricing import Independent, Plan, Thresholded, with_mechanisms
 from obverse.plan.stability.joint import Joint
 from obverse.plan.verify import verify
 from obverse.session.planning import Planned
-from obverse.testing.identity import Identity
+from obverse.testing.noiseless import Identity
 
 TEXT = "SELECT COUNT(*), AVG(cost), SUM(age) FROM visits"
 SETTINGS = [(u, n, a) for u in ("row", "one", "many") for n in ("add-remove", "replace") for a in ("pure", "zcdp")]
 
 
-def changed(costed: CostedPlan, place: int, **fields: object) -> CostedPlan:
+def changed(costed: Plan, place: int, **fields: object) -> Plan:
     measures: list[Measure] = list(costed.measures)
     measures[place] = replace(measures[place], **fields)  # type: ignore[arg-type]
-    return replace(costed, annotated=replace(costed.annotated, measures=tuple(measures)))
+    return with_measures(costed, measures)
+
+
+def with_measures(costed: Plan, measures: list[Measure]) -> Plan:
+    return replace(costed, root=replace(costed.root, child=replace(costed.root.child, measures=tuple(measures))))
 
 
 @pytest.mark.parametrize(("unit", "neighbours", "accounting"), SETTINGS)
@@ -39,7 +42,7 @@ def test_every_plan_passes_and_less_noise_on_any_one_measure_does_not(
         cut = [*costed.mechanisms]
         cut[place] = mechanism.scaled(Fraction(999, 1000))
         with pytest.raises(InvariantBroken, match="noise covers"):
-            verify(replace(costed, mechanisms=tuple(cut)))
+            verify(with_mechanisms(costed, tuple(cut)))
 
 
 @pytest.mark.parametrize("accounting", ["pure", "zcdp"])
@@ -60,27 +63,26 @@ def test_a_larger_sensitivity_or_joint_norm_than_was_paid_for_does_not_pass(
             verify(changed(costed, place, sensitivity=measure.proven.scaled(Fraction(1001, 1000))))
     apart = "SELECT COUNT(*) FILTER (WHERE sex = 'F'), COUNT(*) FILTER (WHERE sex = 'M') FROM visits"
     costed = planned(apart, "one", "add-remove", accounting).costed
-    joint = costed.annotated.joint
+    joint = costed.joint
     wider = Joint(joint.l1 * Fraction(1001, 1000), joint.l2_squared * Fraction(1001, 1000))
     with pytest.raises(InvariantBroken, match="noise covers"):
-        verify(replace(costed, annotated=replace(costed.annotated, joint=wider)))
+        verify(replace(costed, joint=wider))
 
 
 def test_a_measure_without_its_mechanism_or_sensitivity_does_not_pass(planned: Callable[..., Planned]) -> None:
     costed = planned(TEXT).costed
     with pytest.raises(InvariantBroken, match="a mechanism for each"):
-        verify(replace(costed, mechanisms=costed.mechanisms[:-1]))
+        verify(with_mechanisms(costed, costed.mechanisms[:-1]))
     with pytest.raises(InvariantBroken, match="no sensitivity"):
         verify(changed(costed, 0, sensitivity=None))
-    none: AnnotatedPlan = replace(costed.annotated, measures=())
     with pytest.raises(InvariantBroken, match="something is released"):
-        verify(replace(costed, annotated=none, mechanisms=()))
+        verify(with_mechanisms(with_measures(costed, []), ()))
 
 
 def test_mechanisms_and_losses_that_are_not_known_do_not_pass(planned: Callable[..., Planned]) -> None:
     costed = planned(TEXT).costed
     with pytest.raises(InvariantBroken, match="a mechanism whose loss"):
-        verify(replace(costed, mechanisms=tuple(Identity() for _ in costed.mechanisms)))
+        verify(with_mechanisms(costed, tuple(Identity() for _ in costed.mechanisms)))
     with pytest.raises(InvariantBroken, match="a loss that is known"):
         verify(replace(costed, loss=ApproxLoss(Fraction(1, 2), Fraction(1, 1000))))
 
@@ -93,7 +95,9 @@ def test_mechanisms_and_losses_that_are_not_known_do_not_pass(planned: Callable[
         ({"cap": 1 << 40}, "a term's bits"),
     ],
 )
-def test_sizes_that_could_overflow_do_not_pass(fields: dict[str, int], said: str, planned: Callable[..., Planned]) -> None:
+def test_sizes_that_could_overflow_do_not_pass(
+    fields: dict[str, int], said: str, planned: Callable[..., Planned]
+) -> None:
     with pytest.raises(InvariantBroken, match=said):
         verify(changed(planned(TEXT).costed, 0, **fields))
 
@@ -114,14 +118,16 @@ def test_keys_and_choices_at_half_their_noise_do_not_pass(
 ) -> None:
     costed = planned("SELECT note, MODE(sex) FROM visits GROUP BY note", "grouped", neighbours, accounting, 1e-6).costed
     verify(costed)
-    (choice,), threshold = costed.mechanisms, costed.threshold
+    (choice,) = costed.mechanisms
+    threshold = costed.threshold
     assert isinstance(choice, Exponential)
     assert threshold is not None
     other = replace(threshold, reach=threshold.groups * (2 if threshold.reach == threshold.groups else 1))
     for wrong in (
-        replace(costed, threshold=other),
-        replace(costed, threshold=replace(threshold, epsilon=threshold.epsilon * 2)),
-        replace(costed, mechanisms=(replace(choice, epsilon=choice.epsilon * 2),)),
+        replace(costed, noise=Thresholded(costed.mechanisms, other)),
+        replace(costed, noise=Thresholded(costed.mechanisms, replace(threshold, epsilon=threshold.epsilon * 2))),
+        replace(costed, noise=Independent(costed.mechanisms)),
+        with_mechanisms(costed, (replace(choice, epsilon=choice.epsilon * 2),)),
     ):
         with pytest.raises(InvariantBroken):
             verify(wrong)

@@ -1,4 +1,6 @@
-"""What the tests of releases share: the head of a project, sessions over made-up tables, exact counts, folders read again."""
+"""What the tests of releases share: the head of a project, sessions over made-up tables, exact counts, folders read
+again.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ delta = {delta}
 
 
 def made_of(toml: str, tables: Mapping[str, Any], size: int, accounting: str = "pure", columns_of: str = "") -> Any:
-    """A fixture that makes sessions, each over files of its own: other tables by name, or other columns of one table."""
+    """A fixture that makes sessions, each over files of its own: other tables by name, or other columns of one
+    table.
+    """
     usual = accounting
 
     @pytest.fixture
@@ -60,7 +64,7 @@ def exact_counts(session: obverse.Session, planned: Any) -> Any:
     """Of all cells: made-up rows are public, and are read as such."""
     found = session.engine.run_public(planned.sql, timeout_s=60)
     there = dict(zip(found.names, zip(*found.rows))) if found.rows else dict.fromkeys(found.names, ())
-    counts = np.zeros(planned.costed.annotated.limited.setting.cells, dtype=np.int64)
+    counts = np.zeros(planned.costed.setting.cells, dtype=np.int64)
     counts[np.array(there["k"], dtype=np.int64)] = np.array(there["m" if "m" in there else "m0"], dtype=np.int64)
     return counts
 

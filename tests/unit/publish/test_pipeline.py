@@ -1,4 +1,6 @@
-"""Releases through the door: one debit for all tables, exact norms on neighbouring databases, refusals that cost nothing."""
+"""Releases through the door: one debit for all tables, exact norms on neighbouring databases, refusals that cost
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,17 @@ import pytest
 
 import obverse
 from obverse.core.errors import BudgetExceeded, InvariantBroken, Refused
+from obverse.plan.pricing import MatrixStrategy, with_mechanisms
 from obverse.plan.verify import verify
-from obverse.publish.publishing import Release, measured, packed, unpacked
-from obverse.publish.tables.publish_tables import Wanted, table_release
+from obverse.publish.pipeline import Release, measured, packed, unpacked
+from obverse.publish.tables.release import table_release
+from obverse.publish.tables.request import Wanted
 from obverse.testing.spies import diff, spy_on, state
 from tests.unit.publish.published import Made, exact_counts, head, made_of
 
-TOML = head("release", "0.5", "1") + """\
+TOML = (
+    head("release", "0.5", "1")
+    + """\
 [tables.people]
 source = "people.parquet"
 unit = "person_id"
@@ -36,9 +42,14 @@ limits = {{ rows = 2 }}
 ward = {{ type = "text", values = ["a", "b", "c"] }}
 day = {{ type = "integer", bounds = [1, 3] }}
 """
+)
 PEOPLE = {"person_id": list(range(6)), "age": [3, 30, None, 80, 90, 200], "sex": ["F", "M", "F", "M", "F", "M"],
           "pay": [1.0, 20.0, None, 99.0, 100.0, -5.0], "note": ["x"] * 6}  # fmt: skip
-VISITS = {"person_id": [0, 0, 0, 1, 2, 2, 3], "ward": ["a", "a", "a", "b", "c", None, "?"], "day": [1, 2, 3, 1, 1, 1, 9]}
+VISITS = {
+    "person_id": [0, 0, 0, 1, 2, 2, 3],
+    "ward": ["a", "a", "a", "b", "c", None, "?"],
+    "day": [1, 2, 3, 1, 1, 1, 9],
+}
 TABLES = Wanted("people", (("age",), ("age", "sex"), ("pay",)), {"age": "30", "pay": "0,10,50"})
 VISITED = Wanted("visits", (("ward",), ("ward", "day")), {})
 EMPTY = Wanted("people", (("age",), ("age", "sex")), {"age": "30"}, zeros="sex = 'M' AND age < 30")
@@ -48,7 +59,8 @@ made = made_of(TOML, {"people": PEOPLE, "visits": VISITS}, 6)
 @pytest.mark.parametrize("accounting", ["pure", "zcdp"])
 def test_all_tables_are_one_debit_and_one_receipt(made: Made, accounting: str) -> None:
     session = made(accounting)
-    log, before = spy_on(session), state(session.ledger)
+    log = spy_on(session)
+    before = state(session.ledger)
     release = table_release(session, TABLES)
     assert log.events == []
     assert diff(before, session.ledger).empty
@@ -78,8 +90,8 @@ def test_the_same_release_again_is_the_stored_one_and_another_is_charged(made: M
 def entries(session: obverse.Session, release: Release) -> list[Any]:
     """The exact entries of all blocks: made-up rows are public, and are read as such."""
     costed = release.priced.planned.costed
-    assert costed.strategy is not None
-    return costed.strategy.apply(costed.annotated.limited.root.public, exact_counts(session, release.priced.planned))
+    assert isinstance(costed.noise, MatrixStrategy)
+    return costed.noise.strategy.apply(costed.root.public, exact_counts(session, release.priced.planned))
 
 
 @pytest.mark.parametrize("accounting", ["pure", "zcdp"])
@@ -97,10 +109,16 @@ def test_units_taken_out_or_replaced_cost_no_more_than_the_price(
     whole = entries(session, release)
     moved = []
     for person in range(6):
-        people = {name: [v for v, who in zip(values, PEOPLE["person_id"]) if who != person] for name, values in PEOPLE.items()}
-        visits = {name: [v for v, who in zip(values, VISITS["person_id"]) if who != person] for name, values in VISITS.items()}
+        people = {
+            name: [v for v, who in zip(values, PEOPLE["person_id"]) if who != person] for name, values in PEOPLE.items()
+        }
+        visits = {
+            name: [v for v, who in zip(values, VISITS["person_id"]) if who != person] for name, values in VISITS.items()
+        }
         without = made(accounting, "add-remove", people=people, visits=visits)
-        moved.append([a - b for a, b in zip(whole, entries(without, release_like(without, wanted, release, accounting)))])
+        moved.append(
+            [a - b for a, b in zip(whole, entries(without, release_like(without, wanted, release, accounting)))]
+        )
     pairs = [(a, None) for a in moved] if neighbours == "add-remove" else list(itertools.combinations(moved, 2))
     most = Fraction(0)
     for a, b in pairs:
@@ -131,10 +149,10 @@ def test_noise_that_does_not_cover_the_price_is_stopped_before_the_debit(made: M
     costed = release.planned.costed
     weaker = tuple(one.scaled(Fraction(9, 10)) for one in costed.mechanisms)
     with pytest.raises(InvariantBroken):
-        verify(replace(costed, mechanisms=weaker))
+        verify(with_mechanisms(costed, weaker))
     before = state(session.ledger)
     with pytest.raises(InvariantBroken):
-        measured(session, replace(release, planned=replace(release.planned, costed=replace(costed, mechanisms=weaker))))
+        measured(session, replace(release, planned=replace(release.planned, costed=with_mechanisms(costed, weaker))))
     assert not any(entry.kind == "charge" for entry in diff(before, session.ledger).entries)
 
 

@@ -14,10 +14,11 @@ from obverse.cli.main import cli
 from obverse.core.errors import Refused
 from obverse.publish.folder.check import check, opened
 from obverse.publish.folder.write import publish
-from obverse.publish.publish_report import report, truth
 from obverse.publish.quantiles.request import Distribution, quantile_release
-from obverse.publish.synthetic.publish_synthetic import Rows, publish_synthetic, synthetic_release
-from obverse.publish.tables.publish_tables import Wanted, table_release
+from obverse.publish.report import report, truth
+from obverse.publish.synthetic.request import Rows, publish_synthetic, synthetic_release
+from obverse.publish.tables.release import table_release
+from obverse.publish.tables.request import Wanted
 from obverse.testing import synthetic
 
 TOML = """\
@@ -47,7 +48,8 @@ PEOPLE = {"person_id": list(range(300)), "age": [i % 30 for i in range(300)], "s
 VISITS = {"person_id": [i // 2 for i in range(300)], "ward": ["a"] * 200 + ["b"] * 100}
 WANTED = Wanted("people", (("age", "sex"), ("age",)), {"age": "10"}, "age < 25")
 REASON = "a look before the press release"
-FAR = 12  # standard deviations: where one Laplace noise makes all of a table's error, beyond with a chance of e^-17 = 4e-8
+# standard deviations: where one Laplace noise makes all of a table's error, beyond with a chance of e^-17 = 4e-8
+FAR = 12
 
 
 @pytest.fixture(params=["pure", "zcdp"])
@@ -96,9 +98,17 @@ def test_it_is_recorded_costs_nothing_and_leaves_the_folder_as_it_was(project: P
 
 @pytest.mark.parametrize(
     "place",
-    ["release/internal.html", "release/data/x.json", "link/internal.html", "other/internal.html", "releases/mine/internal.md"],
+    [
+        "release/internal.html",
+        "release/data/x.json",
+        "link/internal.html",
+        "other/internal.html",
+        "releases/mine/internal.md",
+    ],
 )
-def test_a_report_in_a_release_is_refused_before_anything_is_read(project: Path, out: Path, tmp_path: Path, place: str) -> None:
+def test_a_report_in_a_release_is_refused_before_anything_is_read(
+    project: Path, out: Path, tmp_path: Path, place: str
+) -> None:
     (tmp_path / "link").symlink_to(out)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "metadata.json").write_text("{}")
@@ -148,7 +158,8 @@ def test_leaves_and_quantiles_are_compared_with_exact_ones(project: Path, tmp_pa
     assert rounded[4] == [100, 100, 100, 0, 0, 0, 0, 0, 0]  # leaves by themselves
     made = report(project, tmp_path / "q", tmp_path / "internal.html", REASON)
     assert len(made.tables) == 6
-    assert all(table.found < FAR * table.told for table in made.tables if table.cells >= 9)  # what adds up errs together
+    # what adds up errs together
+    assert all(table.found < FAR * table.told for table in made.tables if table.cells >= 9)
 
 
 def test_synthetic_rows_are_compared_with_exact_columns_and_pairs(project: Path, tmp_path: Path) -> None:
@@ -199,7 +210,9 @@ def test_the_commands_compare(project: Path, out: Path, tmp_path: Path) -> None:
     assert told == json.loads((tmp_path / "a.json").read_text())
     table = ["publish", "table", "people", "--by", "sex", "-p", str(project), "--out", str(tmp_path / "r2")]
     assert run(cli, [*table, "--report", str(tmp_path / "r2" / "in.html"), "--reason", REASON]).exit_code == 3
-    assert run(cli, [*table, "--report", str(tmp_path / "b.html"), "--reason", REASON, "--analyst", "ana"]).exit_code == 2
+    assert (
+        run(cli, [*table, "--report", str(tmp_path / "b.html"), "--reason", REASON, "--analyst", "ana"]).exit_code == 2
+    )
     assert not (tmp_path / "r2").exists()
     assert run(cli, [*table, "--report", str(tmp_path / "b.html"), "--reason", REASON]).exit_code == 0
     assert "INTERNAL" in (tmp_path / "b.html").read_text()
@@ -214,7 +227,9 @@ def test_a_triple_that_no_pair_shows_stands_in_the_folder_and_is_compared(tmp_pa
     rows |= {"a": [a for a, _ in bits], "b": [b for _, b in bits]}
     made = synthetic({"people": rows}, f"{head}[tables.people.columns]\n{columns}\n", tmp_path / "p")
     with obverse.open(made) as session:
-        done = publish_synthetic(session, synthetic_release(session, Rows("people", ("a", "b", "c"), {})), tmp_path / "s")
+        done = publish_synthetic(
+            session, synthetic_release(session, Rows("people", ("a", "b", "c"), {})), tmp_path / "s"
+        )
         assert all(one.holds for one in done.checks)
         release = opened(tmp_path / "s")
         exact = truth(session, release, REASON)

@@ -19,12 +19,20 @@ from obverse.core.engine import Columns
 from obverse.curator.rights.register import tables_of
 from obverse.engines.duckdb import DuckDBEngine
 from obverse.mechanisms import DiscreteLaplace
-from obverse.review import assessed_trials
-from obverse.review.assessed import BAD, MEANING, Assessment, Point
-from obverse.review.assessed_trials import Effort, samplers, surveys, tried
-from obverse.review.assessing import assess
-from obverse.review.open_points import NOT_PROMISED
-from obverse.review.verifying import Inputs, of_mechanism
+from obverse.review import assessment
+from obverse.review.assessment import (
+    BAD,
+    MEANING,
+    NOT_PROMISED,
+    Assessment,
+    Effort,
+    Point,
+    assess,
+    samplers,
+    surveys,
+    tried,
+)
+from obverse.review.targets import Inputs, of_mechanism
 from obverse.testing import synthetic
 from obverse.testing.spies import diff, state
 
@@ -59,8 +67,12 @@ reports = 1
 lifetime = 1
 """
 PEOPLE = {
-    "person_id": list(range(50)), "age": [30] * 50, "height": [1.7] * 50, "sex": ["F", "M"] * 25, "remark": ["Zebedee"] * 50,
-}  # fmt: skip
+    "person_id": list(range(50)),
+    "age": [30] * 50,
+    "height": [1.7] * 50,
+    "sex": ["F", "M"] * 25,
+    "remark": ["Zebedee"] * 50,
+}
 
 
 @pytest.fixture
@@ -79,7 +91,8 @@ def states(found: Assessment, about: str) -> set[str]:
 def test_it_reads_no_private_row_and_leaves_no_record(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with obverse.open(project, analyst="ana") as session:
         session.ask("SELECT COUNT(*) FROM people")
-        before, ledger = state(session.ledger), session.ledger
+        before = state(session.ledger)
+        ledger = session.ledger
 
         def refuse(self: Any, *args: Any, **more: Any) -> Columns:
             raise AssertionError("a private row was read")
@@ -153,7 +166,10 @@ def test_a_changed_ledger_is_broken(project: Path) -> None:
 
 
 def test_a_sampler_with_half_of_its_noise_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Law of the report: what speaks against a claim is bad, whatever else is told. Missed once in far more than 1e6 runs."""
+    """Law of the report: what speaks against a claim is bad, whatever else is told.
+
+    Missed once in far more than 1e6 runs.
+    """
     (first, *_, control) = samplers(Effort(of_samplers=4_000))
     half = replace(of_mechanism(DiscreteLaplace(1, Fraction(1, 3)), Inputs((0.0, 1.0))), epsilon=1.0)
     (point,) = tried([replace(first, ready=lambda: half)], 0.001)
@@ -190,5 +206,5 @@ def test_what_is_not_promised_is_what_the_page_says() -> None:
 
 
 def test_questions_are_tried_where_trials_can_tell(project: Path) -> None:
-    wanted = assessed_trials.questions(project, SMALL)
+    wanted = assessment.questions(project, SMALL)
     assert {one.ready().epsilon for one in wanted} == {1.0}

@@ -81,8 +81,14 @@ def test_sets_come_by_number_or_by_name_in_json_or_csv(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["[", "{}", '[{"set": [0, 0, 1], "sum": 2}]', '[{"set": 3}]', '[{"set": [1], "sum": "x"}]',
-     '{"secrets": ["a"], "questions": [{"set": ["b"]}]}'],
+    [
+        "[",
+        "{}",
+        '[{"set": [0, 0, 1], "sum": 2}]',
+        '[{"set": 3}]',
+        '[{"set": [1], "sum": "x"}]',
+        '{"secrets": ["a"], "questions": [{"set": ["b"]}]}',
+    ],
 )
 def test_files_of_another_form_are_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(Refused) as refused:
@@ -101,13 +107,19 @@ def test_files_that_are_not_there_and_sums_that_do_not_match_are_refused(staff: 
         assert refused.value.code == "bad_sums"
 
 
-def test_more_than_is_read_is_refused_and_not_cut_off(staff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that is cut off, or rows without numbers, would make answered questions look as if they had not been asked."""
+def test_more_than_is_read_is_refused_and_not_cut_off(
+    staff: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that is cut off, or rows without numbers, would make answered questions look as if they had not been
+    asked.
+    """
     monkeypatch.setattr(audit, "SECRETS_MAX", 3)
     asked = [("SELECT SUM(salary) FROM t", 1)]
-    calls = [lambda: questions_of(asked, staff, "salary"),
-             lambda: read_sets(written(tmp_path, "a.json", '[{"set": ["a", "b", "c", "d"], "sum": 1}]')),
-             lambda: read_sets(written(tmp_path, "b.json", '{"secrets": ["a", "b", "c", "d"], "questions": []}'))]  # fmt: skip
+    calls = [
+        lambda: questions_of(asked, staff, "salary"),
+        lambda: read_sets(written(tmp_path, "a.json", '[{"set": ["a", "b", "c", "d"], "sum": 1}]')),
+        lambda: read_sets(written(tmp_path, "b.json", '{"secrets": ["a", "b", "c", "d"], "questions": []}')),
+    ]
     for call in calls:
         with pytest.raises(Refused, match="between 1 and 3 secrets") as refused:
             call()

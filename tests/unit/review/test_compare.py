@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from obverse.core.errors import Refused
-from obverse.engines.exact_tables import read_table, write_table
+from obverse.engines.files import read_table, write_table
 from obverse.review.compare import Asked, compare, listed, place_labels
 
 ASKED = Asked(("age", "zip"), "sick", k=5, sample=0.5, epsilons=(0.5, 5.0))
@@ -29,14 +29,20 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_rows_leak_and_private_counts_do_not(table: Path) -> None:
-    """At epsilon 0.5 no cell is told, each but for a chance of 1e-6, and an attack on nothing wins 333 times where its control
+    """At epsilon 0.5 no cell is told, each but for a chance of 1e-6, and an attack on nothing wins 333 times where its
+    control
     wins 352 times; a few cells more would not turn that round. False alarm: below 1e-6."""
     shares: list[float] = []
     found = compare(read_table(table), ASKED, shares.append)
     names = [row.release for row in found.rows]
     assert names == [
-        "a raw sample of 50 %", "all rows, without names", "5-anonymous", "exact counts", "ask, epsilon 0.5", "ask, epsilon 5",
-    ]  # fmt: skip
+        "a raw sample of 50 %",
+        "all rows, without names",
+        "5-anonymous",
+        "exact counts",
+        "ask, epsilon 0.5",
+        "ask, epsilon 5",
+    ]
     leaks = {row.release: [one.attack for one in row.findings if one.leaks] for row in found.rows}
     assert "attribute" in leaks["all rows, without names"]
     assert "attribute" in leaks["exact counts"]

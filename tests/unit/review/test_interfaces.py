@@ -13,8 +13,7 @@ import pytest
 from obverse.attack.attacks import Bypass
 from obverse.attack.targets import Put
 from obverse.core.errors import Failed, ObverseError, Refused
-from obverse.review.endpoints import ask_at, interface_at, postgres_interface
-from obverse.review.http_endpoint import CLAIMED, HttpEndpoint, one_number
+from obverse.review.interfaces import CLAIMED, HttpEndpoint, ask_at, interface_at, one_number, postgres_interface
 from tests.servers import needed, postgres_address
 from tests.stub_service import TOKEN, Reply, answered, problem, serving
 
@@ -188,7 +187,8 @@ def test_a_project_keeps_to_its_budget_from_many_threads(tmp_path: Path, monkeyp
     monkeypatch.setenv("OBVERSE_HOME", str(tmp_path / "home"))
     (tmp_path / "people.csv").write_text("id,age\n" + "".join(f"{i},{i % 90}\n" for i in range(200)))
     (tmp_path / "obverse.toml").write_text(
-        '[project]\nname = "p"\n[budget]\nepsilon = 0.6\n[analysts.ana]\n[tables.people]\nsource = "people.csv"\nunit = "id"\n'
+        '[project]\nname = "p"\n[budget]\nepsilon = 0.6\n[analysts.ana]\n[tables.people]\nsource = "people.csv"\nunit '
+        '= "id"\n'
         '[tables.people.columns]\nage = { type = "integer", bounds = [0, 120] }\n'
     )
     attack = Bypass(Fraction(6, 10), PRICE, at_once=4, names=("ana",))

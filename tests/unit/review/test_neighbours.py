@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from obverse.core.errors import Refused
-from obverse.review.neighbouring import WITH, WITHOUT, _databases, of_question
+from obverse.review.neighbours import WITH, WITHOUT, _databases, of_question
 from obverse.session.rehearsal import rehearsal
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
 
 TOML = """\
 [project]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from obverse.review.imported import imported
+from obverse.review.targets import imported
 
 
 def test_a_file_that_was_just_written_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,12 +17,16 @@ def test_a_file_that_was_just_written_is_found(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(ImportError):
         imported("not_written_yet:ask")
     looked = tmp_path.stat().st_mtime_ns
-    Path("just_written.py").write_text("class Desk:\n    @staticmethod\n    def ask():\n        return 7\n", encoding="utf-8")
+    Path("just_written.py").write_text(
+        "class Desk:\n    @staticmethod\n    def ask():\n        return 7\n", encoding="utf-8"
+    )
     os.utime(tmp_path, ns=(looked, looked))
     assert imported("just_written:Desk.ask")() == 7
 
 
-def test_a_module_of_another_folder_does_not_stand_for_one_of_this(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_of_another_folder_does_not_stand_for_one_of_this(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nor does a package; and a module that Python would still find, such as a library, is never read again."""
     for folder, answer in (("first", 1), ("second", 2)):
         package = tmp_path / folder / "my_package"

@@ -1,4 +1,6 @@
-"""Tables and ledger on PostgreSQL: rows are read in cages there too, and two servers share one budget to the last question."""
+"""Tables and ledger on PostgreSQL: rows are read in cages there too, and two servers share one budget to the last
+question.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ import pytest
 
 from obverse.core.errors import BudgetExceeded, ObverseError
 from obverse.curator import accounts
-from obverse.server.desk import Desk, Wanted
-from obverse.server.host import Host
+from obverse.server.project import Host
+from obverse.server.queries import Desk, Wanted
 from obverse.session.planning import Wish
 from tests import served
 from tests.servers import postgres_address
@@ -121,7 +123,8 @@ def test_two_servers_give_exactly_what_one_budget_pays(servers: tuple[Host, Host
 def test_a_database_that_is_gone_costs_nothing(
     servers: tuple[Host, Host], owner: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("obverse.server.host.AGAIN_S", 0.0)  # a thread that begins meanwhile does not keep the others waiting
+    # a thread that begins meanwhile does not keep the others waiting
+    monkeypatch.setattr("obverse.server.project.AGAIN_S", 0.0)
     issued = accounts.issue(servers[0].path, "ana", "analyst")
     assert asked(servers[0], issued.token, ["SELECT COUNT(*) AS n FROM visits"]) == ["answer"]
     owner.execute("ALTER ROLE served_reader NOLOGIN")  # type: ignore[attr-defined]
@@ -142,7 +145,8 @@ def test_several_processes_share_one_budget_in_a_file(tmp_path: Path) -> None:
 
     folder = served.project(tmp_path / "p", served.TOML.replace("epsilon = 50", "epsilon = 1").replace("= 40", "= 1"))
     token = served.tokens(folder)["ana"]
-    pipes, pids = [], []
+    pipes = []
+    pids = []
     for place in range(2):
         reading, writing = os.pipe()
         pids.append(os.fork())

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from obverse.collect.surveys import collection_in
+from obverse.collect.project import collection_in
 from obverse.curator import accounts
 from tests.browser import CHROMIUM, Broken, Browser, Tab, browsing
 from tests.http_services import ROLES, listening, write_project
@@ -171,7 +171,8 @@ def faults(tab: Tab, name: str) -> dict[str, list[str]]:
 def test_the_page_takes_little_of_a_second_to_be_ready_and_asks_nobody_else_for_anything(
     page: Page, record_property: Callable[[str, object], None]
 ) -> None:
-    """Work is counted, which others cannot add to: of the page's thread and of the service, with nothing cached. How long
+    """Work is counted, which others cannot add to: of the page's thread and of the service, with nothing cached. How
+    long
     it takes when nobody else works is for `make bench` to tell."""
     tab = page.tab()
     tab.call("Performance.enable", timeDomain="threadTicks")
@@ -204,7 +205,10 @@ def test_an_analyst_sees_the_price_on_the_button_then_the_answer_with_its_interv
     tab.run("document.querySelector('.editor').shadowRoot.querySelector('.cm-content').focus()")
     tab.press("Enter", 13, modifiers=2)
     tab.sees("Receipt")
-    left = "[...document.querySelectorAll('.facts dt')].find((one) => one.innerText === 'Budget').nextElementSibling.innerText"
+    left = (
+        "[...document.querySelectorAll('.facts dt')].find((one) => one.innerText === "
+        "'Budget').nextElementSibling.innerText"
+    )
     tab.wait(f"document.querySelector('.quote').innerText.includes({left})")  # the quote follows what was spent
     assert not tab.run("document.querySelector('.editor').shadowRoot.querySelector('.cm-tooltip-autocomplete')")
     tab.wait("document.querySelectorAll('.chart [data-mark=bar] rect').length === 3")
@@ -242,7 +246,9 @@ def test_numbers_below_a_picture_stand_apart_on_a_phone(page: Page) -> None:
     tab = page.signed("ana")
     of_phones(tab)
     names = " ".join(f"WHEN '{sex}' THEN 'Infectious diseases {sex}'" for sex in "FMX")
-    written(tab, f"SELECT CASE sex {names} END AS s, SUM(age * 1000) AS total FROM people GROUP BY CASE sex {names} END")
+    written(
+        tab, f"SELECT CASE sex {names} END AS s, SUM(age * 1000) AS total FROM people GROUP BY CASE sex {names} END"
+    )
     tab.click("Rehearse")
     tab.sees("Made-up rows.")
     tab.wait("document.querySelectorAll('.chart text').length > 4")
@@ -304,7 +310,10 @@ def test_a_question_whose_reply_was_lost_is_charged_once_however_often_it_is_sen
     tab.sees("Receipt")
     written(tab, "SELECT COUNT(*) AS n FROM people WHERE age < 44")
     tab.press("Enter", 13, modifiers=2)
-    assert tab.run("(async () => { while (keys.length < 4) await new Promise((done) => setTimeout(done, 20)); })()") is None
+    assert (
+        tab.run("(async () => { while (keys.length < 4) await new Promise((done) => setTimeout(done, 20)); })()")
+        is None
+    )
     first, second, third, other = tab.run("keys")
     assert first == second == third != other
 
@@ -345,9 +354,12 @@ def test_a_script_in_a_column_alias_is_text_and_the_policy_blocks_what_is_inject
 
 @pytest.mark.parametrize(
     ("who", "own", "others"),
-    [("ana", "ask", ("accounts", "rights", "attacks", "ledger")), ("rita", "report", ("ask", "accounts", "rights", "history")),
-     ("cora", "accounts", ("attacks", "report"))],
-)  # fmt: skip
+    [
+        ("ana", "ask", ("accounts", "rights", "attacks", "ledger")),
+        ("rita", "report", ("ask", "accounts", "rights", "history")),
+        ("cora", "accounts", ("attacks", "report")),
+    ],
+)
 def test_roles_cannot_reach_each_others_desks(page: Page, who: str, own: str, others: tuple[str, ...]) -> None:
     """The page shows none of them; that the service refuses what they would ask for, test_roles holds."""
     tab = page.signed(who, own)
@@ -433,7 +445,9 @@ def test_a_link_that_is_none_says_that_nothing_was_counted(page: Page) -> None:
     quiet(tab)
 
 
-@pytest.mark.parametrize(("name", "why"), [("mixed", "So it sends nothing"), ("sleep", "cannot be answered in a browser")])
+@pytest.mark.parametrize(
+    ("name", "why"), [("mixed", "So it sends nothing"), ("sleep", "cannot be answered in a browser")]
+)
 def test_what_the_page_cannot_ask_it_does_not_ask(page: Page, name: str, why: str) -> None:
     """A survey with a shuffler promises that nobody else sees a report beside its token: the page sends nothing."""
     tab = page.tab(f"survey/{name}?token={'ab' * 32}")
@@ -473,7 +487,9 @@ def test_a_report_that_cannot_be_delivered_is_sent_again_and_no_coin_is_flipped_
     tab.click("Send again")
     tab.sees("This was sent, and nothing else:")
     assert "".join(listed(tab, ".facts code", "one.innerText")[:3]) == made
-    spent = tab.run("JSON.parse(Object.entries(localStorage).find(([name]) => name.startsWith('obverse survey'))[1]).reports")
+    spent = tab.run(
+        "JSON.parse(Object.entries(localStorage).find(([name]) => name.startsWith('obverse survey'))[1]).reports"
+    )
     assert spent == 1
 
 
@@ -504,12 +520,14 @@ def test_the_browser_makes_the_reports_of_the_shared_vectors(page: Page) -> None
         const vectors = {told};
         const specs = {{}};
         const bytes = (text) => new TextEncoder().encode(text);
-        for (const [name, told] of Object.entries(vectors.surveys)) specs[name] = await local.readSpec(bytes(told.document));
+        for (const [name, told] of Object.entries(vectors.surveys)) specs[name] = await \
+local.readSpec(bytes(told.document));
         const sha256 = async (bytes) => local.hex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
         const wrong = [];
         for (const one of vectors.reports) {{
             let left = local.unhex(one.entropy);
-            const coins = new local.Coins((n) => {{ const some = left.subarray(0, n); left = left.subarray(n); return some; }});
+            const coins = new local.Coins((n) => {{ const some = left.subarray(0, n); left = left.subarray(n); return \
+some; }});
             const memo = new local.Memo(local.unhex(one.key), specs[one.survey].digest);
             const told = {{ ...one, token: local.unhex(one.token), coins, memo }};
             const sent = await local.made(specs[one.survey], one.answer, told);
@@ -531,7 +549,15 @@ def stream(name: str, length: int) -> str:
 
 def test_everybody_sees_every_epsilon_unit_limit_release_and_card_without_signing_in(page: Page) -> None:
     tab = page.tab("public")
-    for words in ("The promise", "What was charged", "one row per unit", "2026", "table.csv", "ε 1 a report", "Do you smoke?"):
+    for words in (
+        "The promise",
+        "What was charged",
+        "one row per unit",
+        "2026",
+        "table.csv",
+        "ε 1 a report",
+        "Do you smoke?",
+    ):
         tab.sees(words)
     assert "ana" not in tab.text().split()
     quiet(tab)
@@ -568,7 +594,9 @@ def test_a_correction_is_sent_as_it_is_written_and_tells_its_rows(page: Page) ->
     tab.click("I have made sure", "label")
     tab.click("Do it, and write it down")
     tab.sees("put it right in the source of people too")
-    (sent,) = [one["request"] for one in tab.events("Network.requestWillBeSent") if one["request"]["url"].endswith("/correct")]
+    (sent,) = [
+        one["request"] for one in tab.events("Network.requestWillBeSent") if one["request"]["url"].endswith("/correct")
+    ]
     told = json.loads(sent["postData"])
     assert (told["table"], told["set"], told["where"]) == ("people", {"sex": "=X"}, {"age": "51"})
     tab.fill("Person", "32")
@@ -639,7 +667,11 @@ def lessons_asked_for(tab: Tab) -> list[str]:
 
 
 def test_everybody_finds_the_lessons_and_nothing_of_them_is_loaded_before(page: Page) -> None:
-    for path, words in (("nowhere", "Learn what all this"), ("public", "Short lessons"), ("survey/smokes", "What do the odds")):
+    for path, words in (
+        ("nowhere", "Learn what all this"),
+        ("public", "Short lessons"),
+        ("survey/smokes", "What do the odds"),
+    ):
         tab = page.tab(path)
         tab.sees(words)
         tab.wait(f"!{LOADING}")
@@ -682,23 +714,29 @@ def test_a_slider_moves_by_keys_and_says_where_it_is(page: Page) -> None:
     (slider,) = (one for one in lesson("two-coins")["blocks"] if one["kind"] == "slider")
     tab.run("document.querySelector('input[type=range]').focus()")
     look = (
-        "(({ parentElement: box }) => [box.querySelector('input').getAttribute('aria-valuetext'), box.querySelector('output')"
+        "(({ parentElement: box }) => [box.querySelector('input').getAttribute('aria-valuetext'), "
+        "box.querySelector('output')"
         ".innerText, box.querySelector('svg title').textContent, box.querySelector('[aria-live]').innerText, "
         "box.querySelector('svg path[stroke-width]').getAttribute('d')])(document.querySelector('input[type=range]'))"
     )
     for key, code, place in (("", 0, 2), ("ArrowRight", 39, 3), ("End", 35, 4), ("Home", 36, 0), ("ArrowLeft", 37, 0)):
         if key:
             tab.press(key, code)
-        at, shown = slider["frames"][place]["at"], slider["frames"][place]["shown"]
+        at = slider["frames"][place]["at"]
+        shown = slider["frames"][place]["shown"]
         curve = next(part[1]["d"] for part in shown["svg"][2:] if part[0] == "path" and "stroke-width" in part[1])
         tab.wait(f"{look}[0] === {json.dumps(at)}")
         assert tab.run(look) == [at, at, f"Truth with chance {at}", shown["words"], curve]
-    assert tab.run("document.querySelector(`label[for=${document.activeElement.id}]`).innerText") == "Chance of the truth"
+    assert (
+        tab.run("document.querySelector(`label[for=${document.activeElement.id}]`).innerText") == "Chance of the truth"
+    )
     quiet(tab)
 
 
 def test_an_exercise_judges_as_the_command_does(page: Page) -> None:
-    """For a number and a choice the browser says what `obverse learn NAME --answer` says; SQL is left to the command."""
+    """For a number and a choice the browser says what `obverse learn NAME --answer` says; SQL is left to the
+    command.
+    """
     from obverse.learn.lessons import BY_NAME
 
     tab = page.tab("two-coins", under="learn")

@@ -13,14 +13,14 @@ import pytest
 
 from obverse.core.errors import LedgerError, Refused
 from obverse.curator import accounts
-from obverse.server import host as hosts
-from obverse.server.desk import Desk
+from obverse.server import project as hosts
 from obverse.server.errors import NotSignedIn
-from obverse.server.host import Host
 from obverse.server.http.login import Logins
-from obverse.server.postgres import login as wire
+from obverse.server.postgres import startup as wire
 from obverse.server.postgres.startup import Start
-from obverse.server.sandbox.cage import Cage
+from obverse.server.project import Host
+from obverse.server.queries import Desk
+from obverse.server.sandbox.pool import Cage
 from tests import served
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a cage needs Linux")
@@ -137,7 +137,9 @@ def test_a_file_that_was_written_in_the_same_moment_is_known_by_its_length_or_it
 
 def test_an_analyst_whom_the_project_does_not_declare_is_a_stranger(host: Host) -> None:
     """As one of another project over the same data, which has the same ledger: by token, password, session and wire."""
-    tokens = {name: accounts.issue(host.path, name, role).token for name, role in (("ana", "analyst"), ("rita", "reviewer"))}
+    tokens = {
+        name: accounts.issue(host.path, name, role).token for name, role in (("ana", "analyst"), ("rita", "reviewer"))
+    }
     accounts.set_password(host.path, "ana", PASSWORD)
 
     async def came_in(desk: Desk, cookies: list[str]) -> list[bool]:
@@ -149,7 +151,8 @@ def test_an_analyst_whom_the_project_does_not_declare_is_a_stranger(host: Host) 
         return [*found, (await wire._known(desk, Start("ana", "hospital", {})))[2] is not None]
 
     async def both() -> tuple[list[bool], list[bool]]:
-        desk, cookies = Desk([host]), list[str]()
+        desk = Desk([host])
+        cookies = list[str]()
         before = await came_in(desk, cookies)
         toml = host.path / "obverse.toml"
         toml.write_text(toml.read_text().replace("[analysts.ana]", "[analysts.zoe]"))

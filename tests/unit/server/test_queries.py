@@ -15,14 +15,14 @@ import pytest
 
 from obverse.core.errors import BudgetExceeded, CatalogError, Failed, LedgerError, ObverseError, Refused
 from obverse.curator import accounts
-from obverse.engines.failing import public_failure
-from obverse.plan.allocate import CostedPlan
-from obverse.plan.release.finish import Finished
-from obverse.server import answering
-from obverse.server.desk import Caller, Desk, Wanted
-from obverse.server.host import Host
-from obverse.server.predict import limit_s, predicted_s
-from obverse.server.sandbox.cage import Cage, Killed
+from obverse.engines.base import public_failure
+from obverse.plan.pricing import Plan
+from obverse.plan.release.postprocess import Finished
+from obverse.server import queries
+from obverse.server.project import Host
+from obverse.server.queries import Caller, Desk, Wanted
+from obverse.server.sandbox.pool import Cage, Killed
+from obverse.server.timing import limit_s, predicted_s
 from obverse.session.planning import Wish
 from tests import served
 
@@ -36,7 +36,9 @@ class Service:
     """A host and a desk that lives in a loop of its own."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.host, self.home = folder, Host(folder), os.environ["OBVERSE_HOME"]
+        self.folder = folder
+        self.host = Host(folder)
+        self.home = os.environ["OBVERSE_HOME"]
         self.tokens = served.tokens(folder)
 
     def run(self, act: Callable[[Desk], Coroutine[Any, Any, T]], **options: Any) -> T:
@@ -105,14 +107,17 @@ def test_only_an_overrun_waits_for_the_next_tick(service: Service, monkeypatch: 
 
 def test_nobody_sees_that_an_answer_is_ready_before_its_tick(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither its address, nor the list of questions, nor the question asked again tells how long the rows took."""
-    tick, sql = 1.0, "SELECT COUNT(*) AS n FROM people WHERE age > 83"
-    monkeypatch.setattr("obverse.server.desk.first_tick", lambda predicted: tick)
+    tick = 1.0
+    sql = "SELECT COUNT(*) AS n FROM people WHERE age > 83"
+    monkeypatch.setattr("obverse.server.queries.first_tick", lambda predicted: tick)
 
     async def watched(desk: Desk, caller: Caller) -> tuple[float, str, bool]:
         before = await desk.work("hospital", lambda host: host.clerk().ledger.head().count)
         begun = time.monotonic()
         asked = asyncio.ensure_future(desk.ask(caller, Wanted(sql, key="watched")))
-        again, told, receipt = None, "", ""
+        again = None
+        told = ""
+        receipt = ""
         while not asked.done():
             entries = await desk.work("hospital", lambda host: list(host.clerk().ledger.entries())[before:])
             charged = [entry for entry in entries if entry.kind == "charge"]
@@ -139,7 +144,7 @@ def test_nobody_sees_that_an_answer_is_ready_before_its_tick(service: Service, m
 def test_a_killed_question_is_noted_at_its_tick(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """The note makes cookies void, so that it must not tell when the question was killed."""
     tick = 0.4
-    monkeypatch.setattr("obverse.server.desk.first_tick", lambda predicted: tick)
+    monkeypatch.setattr("obverse.server.queries.first_tick", lambda predicted: tick)
 
     def killed(self: Cage, *args: Any) -> Finished:
         raise Killed
@@ -147,7 +152,8 @@ def test_a_killed_question_is_noted_at_its_tick(service: Service, monkeypatch: p
     monkeypatch.setattr(Cage, "release", killed)
 
     async def watched(desk: Desk, caller: Caller) -> float:
-        epoch, begun = (await desk.account(caller)).epoch, time.monotonic()
+        epoch = (await desk.account(caller)).epoch
+        begun = time.monotonic()
         asked = asyncio.ensure_future(desk.ask(caller, Wanted(f"{COUNT} WHERE age <> 84")))
         while (await desk.account(caller)).epoch == epoch:
             await asyncio.sleep(0.01)
@@ -162,8 +168,8 @@ def test_a_killed_question_is_noted_at_its_tick(service: Service, monkeypatch: p
 
 def test_planning_and_storing_are_rounded_beside_the_tick(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """With steps so long that they show: half a second to store, and planning that is said to end in 0.3 seconds."""
-    monkeypatch.setattr("obverse.server.ticks.STEP_S", 0.5)
-    monkeypatch.setattr("obverse.server.desk.begun_at", lambda came: came + 0.3)
+    monkeypatch.setattr("obverse.server.timing.STEP_S", 0.5)
+    monkeypatch.setattr("obverse.server.queries.begun_at", lambda came: came + 0.3)
     begun = time.monotonic()
     service.ask("SELECT COUNT(*) AS rounded FROM people", wish=Wish(epsilon=0.01))
     assert time.monotonic() - begun >= 0.3 + 0.1 + 0.5 - EARLY_S
@@ -171,7 +177,7 @@ def test_planning_and_storing_are_rounded_beside_the_tick(service: Service, monk
 
 def test_a_refusal_is_free_and_leaves_at_once(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """It waits for no tick; how soon it leaves is for `make bench` to tell."""
-    monkeypatch.setattr("obverse.server.ticks.tick_after", lambda *_: pytest.fail("it waited for a tick"))
+    monkeypatch.setattr("obverse.server.timing.tick_after", lambda *_: pytest.fail("it waited for a tick"))
 
     async def refused(desk: Desk, caller: Caller) -> None:
         before = (await desk.budget(caller)).lines[0].spent
@@ -216,7 +222,8 @@ def test_what_was_revoked_is_void_at_once(service: Service) -> None:
             with pytest.raises(Refused) as refused:
                 await act()
             assert refused.value.code == "not_signed_in"
-        await desk.tables(await desk.sign_in("hospital", service.tokens["ben"]))  # his other token lives, and so does he
+        # his other token lives, and so does he
+        await desk.tables(await desk.sign_in("hospital", service.tokens["ben"]))
 
     service.run(twice)
     rotated = accounts.rotate(service.folder, "ben")
@@ -302,7 +309,7 @@ def test_every_failure_after_the_debit_is_one_text_at_a_tick_and_stays_charged(
 def test_who_meets_the_limit_three_times_is_stopped_until_the_curator_looks(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(self: Cage, costed: CostedPlan, *rest: Any) -> Finished:
+    def killed(self: Cage, costed: Plan, *rest: Any) -> Finished:
         raise Killed
 
     with monkeypatch.context() as patch:
@@ -329,14 +336,14 @@ def test_a_public_question_that_takes_all_of_its_time_counts_as_well_and_one_tha
 
     monkeypatch.setattr(Cage, "run_public", failed)
     for lasts, expected in ((0.5, 5 * ["engine_failure"]), (999.0, 3 * ["engine_failure"] + 2 * ["account_suspended"])):
-        monkeypatch.setattr(answering, "monotonic", times(lasts).__next__)
+        monkeypatch.setattr(queries, "monotonic", times(lasts).__next__)
         assert [code(lambda: service.ask("SELECT COUNT(*) AS n FROM clinics")) for _ in range(5)] == expected
     monkeypatch.undo()
     accounts.resume(service.folder, "ana", "looked at them")
 
 
 def test_an_answer_of_too_many_values_is_refused_for_free(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answering, "VALUES_MAX", 6)
+    monkeypatch.setattr(queries, "VALUES_MAX", 6)
     before = service.as_("ana", lambda desk, caller: desk.budget(caller)).lines[0].spent
     for sql in (
         "SELECT sex, age, COUNT(*) AS n FROM people GROUP BY sex, age", "SELECT DISTINCT sex, age FROM people",
@@ -462,7 +469,7 @@ def test_that_somebody_is_left_out_is_not_told_where_their_list_is_missing(
     def missing(*args: Any) -> None:
         raise LedgerError("rights_missing", "people who are to be left out are not known here")
 
-    monkeypatch.setattr("obverse.server.host.overlay_now", missing)
+    monkeypatch.setattr("obverse.server.project.overlay_now", missing)
     with pytest.raises(LedgerError) as refused:
         service.ask(f"{COUNT} WHERE age <> 85")
     assert (refused.value.code, refused.value.charged) == ("ledger_unavailable", False)
@@ -471,7 +478,7 @@ def test_that_somebody_is_left_out_is_not_told_where_their_list_is_missing(
 
 
 def test_of_one_account_so_many_questions_wait_at_a_time(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("obverse.server.desk.ASKING_MAX", 3)
+    monkeypatch.setattr("obverse.server.queries.ASKING_MAX", 3)
 
     async def many(desk: Desk, caller: Caller) -> list[str]:
         async def one(number: int) -> str:
@@ -496,7 +503,8 @@ def test_a_question_that_runs_is_finished_when_the_project_is_loaded_again(
     toml = served.TOML.replace('"hospital"', '"again"')
     folder = served.project(tmp_path / "again", toml, people=80)
     host = Host(folder)
-    honest, before = Cage.release, host.cage
+    honest = Cage.release
+    before = host.cage
 
     def meanwhile(self: Cage, *args: Any) -> Finished:
         (folder / "obverse.toml").write_text(toml + "# changed\n")

@@ -1,4 +1,6 @@
-"""The attacks of a trial find the leak where there is one: a service that answers exactly, and one that forgets its budget."""
+"""The attacks of a trial find the leak where there is one: a service that answers exactly, and one that forgets its
+budget.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,9 @@ from obverse.attack.attacks.bypass import NOT_SQL
 from obverse.attack.targets import Put
 from obverse.catalog.load import loads
 from obverse.core.errors import Refused
-from obverse.review.scratch import KEY, SECRET, TABLE, Scratch, write_scratch
-from obverse.server import assaults
-from obverse.server.assaults import ASSAULTS, Arena, Stand
+from obverse.review.neighbours import KEY, SECRET, TABLE, Scratch, write_scratch
+from obverse.server import red_team
+from obverse.server.red_team import ASSAULTS, Arena, Stand
 
 TERMS = """
 [project]
@@ -41,7 +43,8 @@ class Leaking:
         self._rows.execute(f"CREATE TABLE {TABLE} ({KEY} INTEGER, age INTEGER, {SECRET} INTEGER)")
         lines = (scratch.folder / "people.csv").read_text().split()[1:]
         self._rows.executemany(
-            f"INSERT INTO {TABLE} VALUES (?, ?, ?)", [(a, b, c == "true") for a, b, c in (line.split(",") for line in lines)]
+            f"INSERT INTO {TABLE} VALUES (?, ?, ?)",
+            [(a, b, c == "true") for a, b, c in (line.split(",") for line in lines)],
         )
         self._asked = 0
 
@@ -104,5 +107,5 @@ def test_whoever_attacks_people_spends_what_the_project_may_lose(arena: Arena) -
     leaking = cast(Any, arena.present)
     known = leaking.ask
     leaking.ask = lambda sql, epsilon: prices.append(epsilon) or known(sql, epsilon)
-    assaults.differencing(arena, lambda share: None)
+    red_team.differencing(arena, lambda share: None)
     assert sum(prices) == pytest.approx(4.0)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from obverse.core.errors import CatalogError
-from obverse.server.answering import _taken
-from obverse.server.host import Host
+from obverse.server.project import Host
+from obverse.server.queries import _taken
 from tests.unit.session.test_views_as_sources import MOVED, PostgresPlace
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a cage needs Linux")
@@ -20,7 +20,8 @@ def test_a_changed_definition_is_found_before_the_debit_and_loaded_with_the_next
     place.run("CREATE TABLE c AS SELECT id, CAST(x AS INTEGER) AS y, s FROM t")
     host = Host(place.project("c"))
     try:
-        loaded, cage = host.clerk().project, host.cage
+        loaded = host.clerk().project
+        cage = host.cage
         cage.give_back(_taken(cage, host))
         place.run("ALTER TABLE c ADD COLUMN more INTEGER")
         with pytest.raises(CatalogError) as error:

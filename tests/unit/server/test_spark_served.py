@@ -14,11 +14,10 @@ import pytest
 
 from obverse.core.errors import CatalogError, ObverseError
 from obverse.curator import accounts
-from obverse.server.desk import Desk, Wanted
-from obverse.server.host import Host
-from obverse.server.predict import predicted_s, start_s
-from obverse.server.sandbox.cage import Cage
-from obverse.server.ticks import first_tick
+from obverse.server.project import Host
+from obverse.server.queries import Desk, Wanted
+from obverse.server.sandbox.pool import Cage
+from obverse.server.timing import first_tick, predicted_s, start_s
 from obverse.session.planning import Wish
 from tests.caged import pid_of
 from tests.connect_server import TABLE, connect_address

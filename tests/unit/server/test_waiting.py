@@ -14,11 +14,11 @@ import pytest
 
 from obverse.core.errors import Failed, LedgerError, ObverseError
 from obverse.curator import accounts
-from obverse.ledger.base import ChainLedger
-from obverse.plan.release.finish import Finished
-from obverse.server.desk import FREE_MAX, Caller, Desk, Wanted
-from obverse.server.host import Host
-from obverse.server.sandbox.cage import Cage, Killed
+from obverse.ledger.ledger import ChainLedger
+from obverse.plan.release.postprocess import Finished
+from obverse.server.project import Host
+from obverse.server.queries import FREE_MAX, Caller, Desk, Wanted
+from obverse.server.sandbox.pool import Cage, Killed
 from obverse.session.session import Session
 from tests import served
 
@@ -40,7 +40,8 @@ def meanwhile(host: Host, change: Callable[[Path], object], sql: str = COUNT, pu
 
     async def asked() -> tuple[str, str]:
         desk = Desk([host])
-        caller, curator = await desk.sign_in("hospital", token), Caller("hospital", "cora", "curator")
+        caller = await desk.sign_in("hospital", token)
+        curator = Caller("hospital", "cora", "curator")
         slots = desk._slots["hospital"]
         for _ in range(host.at_once):
             await slots.acquire()
@@ -80,7 +81,7 @@ def test_a_purpose_that_is_taken_away_meanwhile_counts(host: Host) -> None:
 
 
 def test_questions_that_are_still_read_count_as_waiting(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("obverse.server.desk.ASKING_MAX", 3)
+    monkeypatch.setattr("obverse.server.queries.ASKING_MAX", 3)
     token = accounts.issue(host.path, "ana", "analyst").token
 
     async def many() -> list[Any]:
@@ -97,7 +98,10 @@ def test_questions_that_are_still_read_count_as_waiting(host: Host, monkeypatch:
 def test_plans_of_one_account_wait_for_each_other_and_nobody_else_waits(host: Host) -> None:
     """Some take seconds, and are free; more of them than there are threads kept everybody from signing in."""
     tokens = {name: accounts.issue(host.path, name, "analyst").token for name in ("ana", "ben")}
-    gate, lock, running, most = threading.Event(), threading.Lock(), 0, 0
+    gate = threading.Event()
+    lock = threading.Lock()
+    running = 0
+    most = 0
 
     def slow(session: Session) -> None:
         nonlocal running, most
@@ -139,7 +143,9 @@ def failing(host: Host) -> tuple[ObverseError, float]:
     return asyncio.run(asked())
 
 
-def test_a_killed_question_that_cannot_be_noted_is_told_as_any_failure(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_question_that_cannot_be_noted_is_told_as_any_failure(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def killed(self: Cage, *rest: Any) -> Finished:
         raise Killed
 
@@ -160,7 +166,7 @@ def test_an_answer_that_cannot_be_stored_still_waits_for_its_tick(host: Host, mo
         raise LedgerError("ledger_unwritable", "the disk is full", charged=True)
 
     monkeypatch.setattr(ChainLedger, "settle", unwritable)
-    monkeypatch.setattr("obverse.server.desk.first_tick", lambda predicted: 1.0)
+    monkeypatch.setattr("obverse.server.queries.first_tick", lambda predicted: 1.0)
     error, took = failing(host)
     assert error.charged
     assert took >= 0.99

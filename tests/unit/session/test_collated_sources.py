@@ -11,12 +11,12 @@ import pytest
 import obverse
 from obverse.core.bounds import Categories
 from obverse.curator import limits
-from obverse.curator.rights import access
+from obverse.curator.rights import export
 from obverse.engines.duckdb import DuckDBEngine
 from obverse.session import custody
-from obverse.session.marks import former_names
 from obverse.session.networks import edges_sql, listed
 from obverse.session.planning import Wish
+from obverse.session.session import former_names
 
 TOML = """\
 [project]
@@ -112,7 +112,7 @@ def test_no_text_is_read_but_by_its_bytes(folder: Path, sent: list[str]) -> None
 
 
 def test_an_export_holds_the_rows_of_one_spelling_of_a_key(folder: Path) -> None:
-    held = access.export(folder, "P1", "asked for it")
+    held = export.export(folder, "P1", "asked for it")
     (visits,) = held.tables
     assert [row[1] for row in visits["rows"]] == ["aLICe", "bob"]
 

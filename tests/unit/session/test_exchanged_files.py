@@ -1,4 +1,6 @@
-"""A DuckDB file that another takes the place of: a question is refused, free, where that one defines the source otherwise."""
+"""A DuckDB file that another takes the place of: a question is refused, free, where that one defines the source
+otherwise.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,11 @@ def test_a_file_that_is_written_over_refuses_the_question(tmp_path: Path, rows: 
 def test_other_rows_of_the_same_definition_refuse_nothing(tmp_path: Path) -> None:
     """Whatever they are: whether a question is refused tells nothing of them."""
     with obverse.open(project(tmp_path, *TABLE)) as session:
-        for rows in ("DELETE FROM c", "UPDATE c SET y = 1000000000, s = NULL", "INSERT INTO c VALUES (NULL, NULL, 'é')"):
+        for rows in (
+            "DELETE FROM c",
+            "UPDATE c SET y = 1000000000, s = NULL",
+            "INSERT INTO c VALUES (NULL, NULL, 'é')",
+        ):
             written(tmp_path / "d.duckdb", *TABLE, rows)
             session.ask(f"SELECT SUM(y) FROM v WHERE y < {len(rows)}", epsilon=1)
 
@@ -112,7 +118,9 @@ def test_a_public_list_in_another_definition_is_not_read(tmp_path: Path) -> None
     written(tmp_path / "list.duckdb", "CREATE TABLE list (name VARCHAR)", "INSERT INTO list VALUES ('a')")
     with obverse.open(folder) as session:
         assert list(session.ask("SELECT name FROM list")) == [("a",)]
-        written(tmp_path / "list.duckdb", "CREATE TABLE list (name VARCHAR COLLATE NOCASE)", "INSERT INTO list VALUES ('a')")
+        written(
+            tmp_path / "list.duckdb", "CREATE TABLE list (name VARCHAR COLLATE NOCASE)", "INSERT INTO list VALUES ('a')"
+        )
         with pytest.raises(Refused) as error:
             session.ask("SELECT name FROM list")
         assert error.value.code == "engine_failure"

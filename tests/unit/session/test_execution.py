@@ -1,4 +1,6 @@
-"""The door: debited before any row is read, one constant text for whatever fails after it, stored answers for nothing."""
+"""The door: debited before any row is read, one constant text for whatever fails after it, stored answers for
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ import pytest
 import obverse
 from obverse.core.errors import BudgetExceeded, Failed, InvariantBroken, LedgerError, Refused
 from obverse.plan.emit import public
-from obverse.testing.identity import Identity
+from obverse.plan.pricing import with_mechanisms
+from obverse.testing.noiseless import Identity
 from obverse.testing.spies import diff, spy_on, state
 
 COUNT = "SELECT COUNT(*) FROM people"
@@ -21,7 +24,8 @@ def spent(session: obverse.Session) -> Fraction:
 
 
 def test_a_debit_is_durable_before_data_and_the_answer_is_stored_before_it_leaves(session: obverse.Session) -> None:
-    log, before = spy_on(session), state(session.ledger)
+    log = spy_on(session)
+    before = state(session.ledger)
     session.ask(COUNT)
     assert log.events == ["reserve", "run", "settle"]
     assert [entry.kind for entry in diff(before, session.ledger).entries] == ["catalog", "charge", "settle"]
@@ -29,7 +33,8 @@ def test_a_debit_is_durable_before_data_and_the_answer_is_stored_before_it_leave
 
 
 def test_explain_touches_neither_data_nor_ledger(session: obverse.Session) -> None:
-    log, before = spy_on(session), state(session.ledger)
+    log = spy_on(session)
+    before = state(session.ledger)
     session.explain(COUNT)
     session.tables()
     session.budget()
@@ -79,8 +84,16 @@ def test_a_request_id_brings_back_its_own_answer_and_no_other(session: obverse.S
 
 
 SAYING_TOO_MUCH = (
-    ValueError, RuntimeError, AssertionError, MemoryError, OSError, KeyError, RecursionError, ZeroDivisionError, LookupError,
-)  # fmt: skip
+    ValueError,
+    RuntimeError,
+    AssertionError,
+    MemoryError,
+    OSError,
+    KeyError,
+    RecursionError,
+    ZeroDivisionError,
+    LookupError,
+)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +155,9 @@ def test_an_interruption_before_the_debit_is_free(session: obverse.Session, monk
     assert diff(before, session.ledger).empty
 
 
-def test_an_answer_that_cannot_be_stored_is_not_released(session: obverse.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_cannot_be_stored_is_not_released(
+    session: obverse.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(receipt: object, answer: bytes) -> None:
         raise LedgerError("ledger_unwritable", "the disk is full", charged=True)
 
@@ -162,10 +177,11 @@ def test_the_door_takes_no_plan_without_noise(session: obverse.Session, monkeypa
 
     def bare(*args: Any) -> Any:
         made = planned(*args)
-        return dataclasses.replace(made, costed=dataclasses.replace(made.costed, mechanisms=(Identity(),)))
+        return dataclasses.replace(made, costed=with_mechanisms(made.costed, (Identity(),)))
 
     monkeypatch.setattr(module, "plan", bare)
-    log, before = spy_on(session), state(session.ledger)
+    log = spy_on(session)
+    before = state(session.ledger)
     with pytest.raises(InvariantBroken):
         session.ask(COUNT)
     assert log.events == []
@@ -173,7 +189,8 @@ def test_the_door_takes_no_plan_without_noise(session: obverse.Session, monkeypa
 
 
 def test_a_public_question_is_exact_and_free(session: obverse.Session) -> None:
-    log, before = spy_on(session), state(session.ledger)
+    log = spy_on(session)
+    before = state(session.ledger)
     answer = session.ask("SELECT room, floor FROM rooms ORDER BY floor DESC")
     assert list(answer) == [("b", 2), ("a", 1)]
     assert log.events == ["run_public"]

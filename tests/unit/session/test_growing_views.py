@@ -1,4 +1,6 @@
-"""Growing data read by views: a view that lacks rows, or has them in other partitions, would give units another first one."""
+"""Growing data read by views: a view that lacks rows, or has them in other partitions, would give units another
+first one.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import pytest
 
 import obverse
 from obverse.core.errors import CatalogError
-from obverse.curator.curator import publish_data
+from obverse.curator.partitions import publish_data
 from tests.servers import postgres_address
 from tests.unit.curator.test_ledger import TOML, number
 
@@ -37,7 +39,9 @@ def project(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("declared", [False, True])
-def test_the_same_units_do_not_count_in_another_partition_by_way_of_a_view(project: Path, view: str, declared: bool) -> None:
+def test_the_same_units_do_not_count_in_another_partition_by_way_of_a_view(
+    project: Path, view: str, declared: bool
+) -> None:
     """Wave 1 was asked of the table, and wave 2 of the same people by a view, both at all of the budget."""
     publish_data(project, "3")
     with obverse.open(project) as session:
@@ -59,7 +63,9 @@ def test_a_view_that_has_all_rows_where_they_lie_is_asked(project: Path) -> None
         assert abs(number(session, " WHERE wave = 1") - 2000) < 30
 
 
-def test_a_part_of_a_table_on_a_server_is_not_growing_data_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_of_a_table_on_a_server_is_not_growing_data_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Wave 1 was asked of the whole table, and wave 2 of the same people by way of the partition that holds it."""
     import psycopg
 

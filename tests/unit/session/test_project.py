@@ -7,7 +7,7 @@ import pytest
 
 import obverse
 from obverse.core.errors import CatalogError, LedgerError
-from obverse.curator.checking import check
+from obverse.curator.check import check
 
 PEOPLE = "id,age\n1,41\n2,42\n"
 TOML = """\

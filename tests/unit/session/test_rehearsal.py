@@ -17,8 +17,7 @@ from obverse.catalog.load import load
 from obverse.core.claim import PUBLIC
 from obverse.core.errors import BudgetExceeded, CatalogError, Failed, ObverseError, Refused
 from obverse.core.types import Type
-from obverse.session.dummies import Repeatable, made_up
-from obverse.session.rehearsal import UNITS_MAX, rehearsal, rehearse
+from obverse.session.rehearsal import UNITS_MAX, Repeatable, made_up, rehearsal, rehearse
 from obverse.session.session import Session
 from obverse.testing.spies import spy_on
 
@@ -109,9 +108,7 @@ def test_a_question_is_answered_although_the_private_files_are_missing(folder: P
     assert "made-up rows" in answer.claim.sentence
 
 
-def test_nothing_is_spent_and_nothing_is_written(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_spent_and_nothing_is_written(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OBVERSE_HOME", str(tmp_path / "fresh"))
     before = tree(tmp_path)
     answer = rehearse(folder, COUNT, epsilon=2)
@@ -156,7 +153,9 @@ def test_the_noise_is_that_of_the_real_question(folder: Path) -> None:
 
 
 def test_made_up_rows_keep_to_what_is_declared(dummies: dict[str, dict[str, np.ndarray]]) -> None:
-    people, orders, items = dummies["people"], dummies["orders"], dummies["items"]
+    people = dummies["people"]
+    orders = dummies["orders"]
+    items = dummies["items"]
     assert len(set(people["person_id"])) == len(people["age"]) == 1000
     assert (people["age"].min(), people["age"].max()) == (18, 90)
     assert set(people["sex"]) == {"F", "M"}
@@ -174,7 +173,9 @@ def test_made_up_rows_keep_to_what_is_declared(dummies: dict[str, dict[str, np.n
 
 
 def test_keys_match_across_tables_and_units_have_several_rows(dummies: dict[str, dict[str, np.ndarray]]) -> None:
-    people, orders, items = dummies["people"], dummies["orders"], dummies["items"]
+    people = dummies["people"]
+    orders = dummies["orders"]
+    items = dummies["items"]
     owners, counts = np.unique(orders["person_id"], return_counts=True)
     assert set(owners) < set(people["person_id"])
     assert set(counts) == {1, 2, 3, 4}

@@ -15,7 +15,7 @@ import obverse
 from obverse.accounting import zcdp
 from obverse.core.errors import Failed, Refused
 from obverse.core.loss import PureLoss, ZcdpLoss
-from obverse.session.execution import Asked, ask
+from obverse.session.execution import Asked, Outcome, ask
 from obverse.session.planning import SEARCHED, Wish, plan, read
 from obverse.session.session import Session
 from obverse.testing import synthetic
@@ -42,7 +42,8 @@ city = {{ type = "text" }}
 sex = {{ type = "text", values = ["F", "M"] }}
 """
 NOW = dt.datetime(2026, 1, 1)
-UNITS, ROWS = 5_000, 20_000
+UNITS = 5_000
+ROWS = 20_000
 HEAD = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1, delta=1e-6) "
 
 
@@ -65,14 +66,16 @@ def session(request: pytest.FixtureRequest, tmp_path: Path) -> Session:
 
 def exact(aggregate: str) -> float:
     i = np.arange(ROWS)
-    x, n = 10.0 + i % 7, i % 5
+    x = 10.0 + i % 7
+    n = i % 5
     return float({"SUM(x)": x.sum(), "SUM(n)": n.sum(), "COUNT(*)": ROWS, "AVG(x)": x.mean()}[aggregate])
 
 
 @pytest.mark.usefixtures("seeded")
 @pytest.mark.parametrize("aggregate", ["SUM(x)", "SUM(n)", "COUNT(*)", "AVG(x)"])
 def test_what_declares_no_bounds_is_answered_closely(aggregate: str, session: Session) -> None:
-    """Noise of scale 64 / 0.75 on a sum of 260,000, and so on: ten times that fails once in 20,000. Under pure accounting a
+    """Noise of scale 64 / 0.75 on a sum of 260,000, and so on: ten times that fails once in 20,000. Under pure
+    accounting a
     search believes noise far above all values with a chance of one in a hundred, so noise comes from a seed here."""
     answer = session.ask(f"{HEAD}{aggregate} FROM t")
     assert answer.value == pytest.approx(exact(aggregate), rel=0.02)
@@ -177,7 +180,7 @@ def test_what_is_explained_says_that_bounds_are_found(session: Session) -> None:
 def test_what_follows_may_not_cost_more_than_was_debited(session: Session) -> None:
     """The door holds it to its price, whatever made it."""
 
-    def door(questions: tuple[Asked, ...], *args: object, **rest: object) -> tuple[bytes, bool]:
+    def gateway(questions: tuple[Asked, ...], *args: object, **rest: object) -> Outcome:
         (question,) = questions
         follows = question.then
         assert follows is not None
@@ -188,7 +191,7 @@ def test_what_follows_may_not_cost_more_than_was_debited(session: Session) -> No
 
         return ask((replace(question, then=dearer),), *args, **rest)  # type: ignore[arg-type]
 
-    session._door = door
+    session._gateway = gateway
     with pytest.raises(Failed):
         session.ask(f"{HEAD}SUM(x) FROM t")
 

@@ -46,10 +46,14 @@ def test_the_first_that_pass_are_named_and_nothing_else_is_told(session: obverse
     assert session.ask(BY_DAY, above=5000, first=1, epsilon=10).rows == ()
 
 
-def test_the_price_is_the_epsilon_and_the_noise_grows_with_the_names_not_with_the_list(session: obverse.Session) -> None:
+def test_the_price_is_the_epsilon_and_the_noise_grows_with_the_names_not_with_the_list(
+    session: obverse.Session,
+) -> None:
     deviations = [session.explain(BY_DAY, above=500, first=c, epsilon=1).measures[0]["stddev"] for c in (1, 2, 10)]
     assert deviations == sorted(deviations)
-    short = session.explain("SELECT day, COUNT(*) FROM cases WHERE day < 10 GROUP BY day", above=500, first=1, epsilon=1)
+    short = session.explain(
+        "SELECT day, COUNT(*) FROM cases WHERE day < 10 GROUP BY day", above=500, first=1, epsilon=1
+    )
     assert short.measures[0]["stddev"] == deviations[0]
     before = session.ledger.spent().amount
     session.ask(BY_DAY, above=500, first=2, epsilon=1)

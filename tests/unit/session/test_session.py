@@ -54,7 +54,9 @@ def test_an_analyst_with_one_purpose_need_not_say_it(opened: Open) -> None:
         ("ana", "fun", "purpose_not_allowed"), ("", "fun", "purpose_not_allowed"),
     ],
 )  # fmt: skip
-def test_nobody_asks_under_a_name_or_purpose_that_is_not_theirs(folder: Path, analyst: str, purpose: str, code: str) -> None:
+def test_nobody_asks_under_a_name_or_purpose_that_is_not_theirs(
+    folder: Path, analyst: str, purpose: str, code: str
+) -> None:
     with pytest.raises(Refused) as refused:
         obverse.open(folder, analyst=analyst, purpose=purpose)
     assert refused.value.code == code
@@ -92,7 +94,8 @@ def test_an_error_that_depends_on_the_data_finds_no_price(session: obverse.Sessi
 
 
 def test_a_batch_is_one_debit_and_one_stored_answer(session: obverse.Session) -> None:
-    log, before = spy_on(session), state(session.ledger)
+    log = spy_on(session)
+    before = state(session.ledger)
     questions = [COUNT, "SELECT SUM(age) FROM people", "SELECT sex, COUNT(*) FROM people GROUP BY sex"]
     answers = session.ask_all(questions, epsilon=0.1, delta=0)
     assert log.events == ["reserve", "run", "run", "run", "settle"]
@@ -106,7 +109,8 @@ def test_a_batch_is_one_debit_and_one_stored_answer(session: obverse.Session) ->
 
 
 def test_a_batch_with_one_bad_question_costs_nothing(session: obverse.Session) -> None:
-    log, before = spy_on(session), state(session.ledger)
+    log = spy_on(session)
+    before = state(session.ledger)
     for bad in ("SELECT * FROM people", "SELECT room FROM rooms", ""):
         with pytest.raises(Refused):
             session.ask_all([COUNT, bad])
@@ -211,7 +215,8 @@ def test_a_project_of_public_tables_needs_no_budget(tmp_path: Path) -> None:
 )
 def test_an_answer_given_again_is_the_same_to_the_last_bit(session: obverse.Session, sql: str) -> None:
     """The first is what was made, the second what was read from store."""
-    first, again = session.ask(sql, epsilon=0.01), session.ask(sql, epsilon=0.01)
+    first = session.ask(sql, epsilon=0.01)
+    again = session.ask(sql, epsilon=0.01)
     assert (first.price.stored, again.price.stored) == (False, True)
     assert (first.columns, first.rows, first.intervals) == (again.columns, again.rows, again.intervals)
     assert first.claim == again.claim

@@ -40,7 +40,8 @@ def refused(project: Path, tables: Any = None) -> CatalogError:
 
 
 def test_views_on_spark_are_refused_until_the_curator_answers_for_them(tmp_path: Path) -> None:
-    spark, name = spark_session(), f"views_{uuid.uuid4().hex[:8]}"
+    spark = spark_session()
+    name = f"views_{uuid.uuid4().hex[:8]}"
     spark.sql(f"CREATE DATABASE {name} LOCATION '{tmp_path}/warehouse'")
     try:
         spark.sql(f"CREATE TABLE {name}.t USING parquet AS SELECT id, CAST(id % 7 AS INT) AS y FROM range(20)")
@@ -102,10 +103,13 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_table_of_spark_that_is_altered_refuses_the_question(tmp_path: Path, change: str) -> None:
-    spark, name = spark_session(), f"views_{uuid.uuid4().hex[:8]}"
+    spark = spark_session()
+    name = f"views_{uuid.uuid4().hex[:8]}"
     spark.sql(f"CREATE DATABASE {name} LOCATION '{tmp_path}/warehouse'")
     try:
-        spark.sql(f"CREATE TABLE {name}.t USING parquet AS SELECT id, CAST(id % 7 AS INT) AS y, 'a' AS s FROM range(20)")
+        spark.sql(
+            f"CREATE TABLE {name}.t USING parquet AS SELECT id, CAST(id % 7 AS INT) AS y, 'a' AS s FROM range(20)"
+        )
         with obverse.open(project(tmp_path, f"{name}.t")) as session:
             spark.sql(CHANGES[change].format(f"{name}.t"))
             with pytest.raises(CatalogError) as error:

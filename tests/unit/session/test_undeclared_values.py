@@ -1,4 +1,6 @@
-"""Missing and undeclared values: cells that exist by declaration, in answers and releases; never dropped without a word."""
+"""Missing and undeclared values: cells that exist by declaration, in answers and releases; never dropped without a
+word.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,13 @@ from click.testing import CliRunner
 import obverse
 from obverse.cli.main import cli
 from obverse.core.errors import CatalogError, Refused
-from obverse.curator.rights.corrections import declared_values
+from obverse.curator.rights.requests import declared_values
 from obverse.publish.folder.check import check
 from obverse.publish.folder.write import publish
-from obverse.publish.publish_report import report
 from obverse.publish.quantiles.request import Distribution, quantile_release
-from obverse.publish.tables.publish_tables import Wanted, table_release
+from obverse.publish.report import report
+from obverse.publish.tables.release import table_release
+from obverse.publish.tables.request import Wanted
 from obverse.testing import synthetic
 
 TOML = """
@@ -80,9 +83,13 @@ def test_missing_and_undeclared_values_have_cells_of_their_own(messy: Path) -> N
         assert by(session, "shop") == truth("shop", tuple(f"s{n}" for n in range(1, 10))) | dict.fromkeys(
             ("s2", "s3", "s4", "s5", "s6", "s7", "s8"), 0
         )
-        counted = session.ask("SELECT COUNT(grade), COUNT(*), COUNT(*) FILTER (WHERE grade IS NULL) FROM people").rows[0]
+        counted = session.ask("SELECT COUNT(grade), COUNT(*), COUNT(*) FILTER (WHERE grade IS NULL) FROM people").rows[
+            0
+        ]
         assert [round(value) for value in counted] == [960, 1200, 240]
-        assert "missing or not declared" not in session.ask("SELECT COUNT(*) FROM people WHERE grade <> 'low'").claim.bias
+        assert (
+            "missing or not declared" not in session.ask("SELECT COUNT(*) FROM people WHERE grade <> 'low'").claim.bias
+        )
 
 
 def test_an_undeclared_number_is_read_as_missing(messy: Path) -> None:
@@ -120,7 +127,11 @@ def test_an_earlier_file_keeps_its_meaning_and_the_bias_line_says_it(messy: Path
 
 def test_a_declared_value_of_that_name_is_the_same_cell(messy: Path) -> None:
     with project(messy) as session:
-        text = (messy / "obverse.toml").read_text(encoding="utf-8").replace('["low", "high"]', '["low", "(other)", "high"]')
+        text = (
+            (messy / "obverse.toml")
+            .read_text(encoding="utf-8")
+            .replace('["low", "high"]', '["low", "(other)", "high"]')
+        )
         (messy / "obverse.toml").write_text(text, encoding="utf-8")
         session.close()
     with obverse.open(messy) as session:
@@ -134,7 +145,9 @@ def test_a_declared_value_of_that_name_is_the_same_cell(messy: Path) -> None:
         ("bounds = [0, 100]", "bounds = [0, 100], other = true", "lists no values"),
     ],
 )
-def test_a_category_of_other_values_is_one_of_texts_with_a_list(messy: Path, before: str, after: str, said: str) -> None:
+def test_a_category_of_other_values_is_one_of_texts_with_a_list(
+    messy: Path, before: str, after: str, said: str
+) -> None:
     (messy / "obverse.toml").write_text(TOML.format(version="", more="").replace(before, after), encoding="utf-8")
     with pytest.raises(CatalogError, match=said.replace("(", r"\(").replace(")", r"\)")):
         obverse.open(messy)
@@ -143,7 +156,9 @@ def test_a_category_of_other_values_is_one_of_texts_with_a_list(messy: Path, bef
 @pytest.mark.parametrize("version", ["", "version = 2"])
 def test_a_release_keeps_every_row_or_says_which_are_left_out(messy: Path, tmp_path: Path, version: str) -> None:
     with project(messy, version) as session:
-        publish(session, table_release(session, Wanted("people", (("grade", "stars"), ("shop",)), {})), tmp_path / "release")
+        publish(
+            session, table_release(session, Wanted("people", (("grade", "stars"), ("shop",)), {})), tmp_path / "release"
+        )
     assert all(one.holds for one in check(tmp_path / "release"))
     statement = (tmp_path / "release" / "statement.md").read_text(encoding="utf-8")
     dropped = "rows of people whose grade or shop or stars is missing or not declared are left out"
@@ -203,15 +218,23 @@ def test_values_that_were_not_discovered_count_as_other(tmp_path: Path, version:
         .replace('shop = { type = "text", values', "# shop = {")
         .replace("age =", 'shop = { type = "text" }\nage =')
     )
-    text = text.replace("epsilon = 24", "epsilon = 24\ndelta = 1e-6").replace("epsilon = 100", "epsilon = 100\ndelta = 1e-4")
+    text = text.replace("epsilon = 24", "epsilon = 24\ndelta = 1e-6").replace(
+        "epsilon = 100", "epsilon = 100\ndelta = 1e-4"
+    )
     rare = [None] * 100 + ["rare"] * 2 + ["often"] * 500
     columns = {"id": list(range(602)), "grade": ["low"] * 602, "shop": rare, "stars": [1] * 602, "age": [5] * 602}
     with obverse.open(synthetic({"people": columns}, text, tmp_path / "p")) as session:
-        publish(session, table_release(session, Wanted("people", (("shop",),), {}, discover={"shop": "0.5"})), tmp_path / "r")
+        publish(
+            session,
+            table_release(session, Wanted("people", (("shop",),), {}, discover={"shop": "0.5"})),
+            tmp_path / "r",
+        )
     with (tmp_path / "r" / "data" / "01-shop.csv").open(encoding="utf-8") as file:
         cells = {row["shop"]: round(float(row["estimate"])) for row in csv.DictReader(file)}
     assert cells == ({"often": 500, "(other)": 2, "": 100} if version else {"often": 500, "": 102})
-    assert f"count as {'(other)' if version else 'missing'}" in (tmp_path / "r" / "statement.md").read_text(encoding="utf-8")
+    assert f"count as {'(other)' if version else 'missing'}" in (tmp_path / "r" / "statement.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_a_list_of_declared_values_has_both_cells(messy: Path) -> None:
@@ -221,11 +244,15 @@ def test_a_list_of_declared_values_has_both_cells(messy: Path) -> None:
 
 
 def test_rows_without_a_number_are_in_no_distribution_and_the_statement_says_it(messy: Path, tmp_path: Path) -> None:
-    text = TOML.format(version="version = 2", more="").replace("age =", 'pay = { type = "integer", bounds = [0, 9] }\nage =')
+    text = TOML.format(version="version = 2", more="").replace(
+        "age =", 'pay = { type = "integer", bounds = [0, 9] }\nage ='
+    )
     (messy / "obverse.toml").write_text(text, encoding="utf-8")
     with (messy / "people.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["id", "grade", "shop", "stars", "age", "pay"]])
-        csv.writer(file).writerows([n, ["low", "x", ""][n % 3], "s1", 1, 5, ["", n % 9][n % 4 > 0]] for n in range(1200))
+        csv.writer(file).writerows(
+            [n, ["low", "x", ""][n % 3], "s1", 1, 5, ["", n % 9][n % 4 > 0]] for n in range(1200)
+        )
     with obverse.open(messy) as session:
         publish(session, quantile_release(session, Distribution("people", "pay", ("grade",))), tmp_path / "release")
     said = "Rows of people whose pay is missing are in no distribution"

@@ -1,4 +1,6 @@
-"""A view as a source: proved to give each row from one stored row, or refused, free, until the curator answers for it."""
+"""A view as a source: proved to give each row from one stored row, or refused, free, until the curator answers for
+it.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ import pytest
 import obverse
 from obverse.core.errors import CatalogError, Failed, ObverseError
 from obverse.core.relation import FOREIGN, TEMPORARY
-from obverse.curator.checking import check
-from obverse.engines.postgres_introspection import described
+from obverse.curator.check import check
+from obverse.engines.postgres import described
 from obverse.session.assumptions import proved
 from obverse.sql.rowwise import NotRowwise
 from tests.servers import postgres_address
@@ -109,7 +111,9 @@ class PostgresPlace(Place):
         self.owner.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO only_reader")
 
     def project(self, source: str, more: str = "", unit: str = "id", name: str = "v") -> Path:
-        return self.written(f"public.{source}", '[engine]\nkind = "postgres"\ndsn_env = "VIEWS_DSN"\n', more, unit, name)
+        return self.written(
+            f"public.{source}", '[engine]\nkind = "postgres"\ndsn_env = "VIEWS_DSN"\n', more, unit, name
+        )
 
 
 PLACES = {"duckdb": DuckDBPlace, "postgres": PostgresPlace}
@@ -347,7 +351,9 @@ def test_a_csv_file_whose_columns_changed_places_is_not_read_by_the_earlier_name
 def test_names_that_lead_out_of_the_file_are_not_followed(tmp_path: Path) -> None:
     """A view whose table was dropped would read a declared table of the same name, which is another one."""
     place = DuckDBPlace(tmp_path)
-    place.run("CREATE TABLE other AS SELECT * FROM t", "CREATE VIEW v AS SELECT id, x AS y FROM other", "DROP TABLE other")
+    place.run(
+        "CREATE TABLE other AS SELECT * FROM t", "CREATE VIEW v AS SELECT id, x AS y FROM other", "DROP TABLE other"
+    )
     assert refused(place.project("v", name="other")).code == "source_unreadable"
 
 

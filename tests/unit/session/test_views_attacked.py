@@ -1,4 +1,5 @@
-"""Views and generated columns that look row-wise and are not: what each tried to hide, and that it is refused; and what looks
+"""Views and generated columns that look row-wise and are not: what each tried to hide, and that it is refused; and what
+looks
 otherwise than it is, and passes."""
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ def test_a_view_whose_name_reads_like_a_definition_hides_nothing(tmp_path: Path)
 def test_macros_that_a_definition_does_not_use_are_let_be(tmp_path: Path) -> None:
     place = DuckDBPlace(tmp_path)
     place.run(
-        f"CREATE MACRO total(a) AS {TOTAL}", "CREATE VIEW v AS SELECT id, CASE WHEN s LIKE 'w%' THEN abs(x + 1) END AS y FROM t"
+        f"CREATE MACRO total(a) AS {TOTAL}",
+        "CREATE VIEW v AS SELECT id, CASE WHEN s LIKE 'w%' THEN abs(x + 1) END AS y FROM t",
     )
     place.run("CREATE TABLE g (id INTEGER, x INTEGER, y INTEGER GENERATED ALWAYS AS (x + 1))")
     for source in ("v", "g"):
@@ -84,7 +86,9 @@ OTHERWISE = {
 
 
 def test_no_function_of_other_rows_or_of_chance_is_listed(place: Any) -> None:
-    """All that the engine has, whatever class the parser gives them: aggregates, window and table functions, volatile ones."""
+    """All that the engine has, whatever class the parser gives them: aggregates, window and table functions,
+    volatile ones.
+    """
     from obverse.core.relation import Relation, StoredColumn
     from obverse.sql.rowwise import NotRowwise, own_row
 
@@ -146,7 +150,8 @@ def test_a_network_of_computed_edges_is_refused_with_a_fix_that_it_has(tmp_path:
     """Its edges cannot be declared row-wise."""
     DuckDBPlace(tmp_path).run(
         "CREATE TABLE people AS SELECT n AS id FROM range(9) AS g(n)",
-        'CREATE VIEW friends AS SELECT a.id AS "from", b.id AS "to" FROM people AS a JOIN people AS b ON a.id = b.id + 1',
+        'CREATE VIEW friends AS SELECT a.id AS "from", b.id AS "to" FROM people AS a JOIN people AS b ON a.id = b.id + '
+        "1",
     )
     (tmp_path / "obverse.toml").write_text(NETWORK)
     duckdb.connect().execute(f"COPY (SELECT range AS id FROM range(9)) TO '{tmp_path / 'people.csv'}'")

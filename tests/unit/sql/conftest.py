@@ -46,12 +46,20 @@ public = true
 """
 SCHEMAS = {
     "people": {
-        "person_id": "BIGINT", "name": "VARCHAR", "age": "BIGINT", "sex": "VARCHAR", "salary": "DOUBLE", "hiv": "BOOLEAN",
-        "joined": "DATE", "seen": "TIMESTAMP", "Odd": "BIGINT", "note": "VARCHAR",
+        "person_id": "BIGINT",
+        "name": "VARCHAR",
+        "age": "BIGINT",
+        "sex": "VARCHAR",
+        "salary": "DOUBLE",
+        "hiv": "BOOLEAN",
+        "joined": "DATE",
+        "seen": "TIMESTAMP",
+        "Odd": "BIGINT",
+        "note": "VARCHAR",
     },
     "visits": {"person_id": "BIGINT", "clinic": "VARCHAR", "cost": "DOUBLE"},
     "clinics": {"clinic": "VARCHAR", "city": "VARCHAR", "beds": "BIGINT"},
-}  # fmt: skip
+}
 NOW = dt.datetime(2026, 3, 4, 5, 6, 7, 890)
 
 Read = Callable[[str], Question]

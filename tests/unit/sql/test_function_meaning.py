@@ -1,4 +1,6 @@
-"""Functions as they are written for PostgreSQL and DuckDB: without noise they mean what DuckDB means by the same text."""
+"""Functions as they are written for PostgreSQL and DuckDB: without noise they mean what DuckDB means by the same
+text.
+"""
 
 from __future__ import annotations
 
@@ -35,19 +37,24 @@ e = { type = "date", bounds = ["1950-01-01", "2000-12-31"] }
 m = { type = "timestamp", bounds = ["2019-01-01", "2019-01-31"] }
 """
 PREDICATES = """\
-LOWER(s) = 'bee'; UPPER(n) = 'AB'; LENGTH(n) > 2; CHAR_LENGTH(s) = 3; LEN(s) = 3; SUBSTRING(n, 2, 2) = 'b'; SUBSTR(n, 2) = 'b'
-SUBSTRING(n FROM 1 FOR 1) = 'a'; LEFT(n, 1) = 'a'; LEFT(n, -1) = 'a'; RIGHT(n, 1) = 'b'; RIGHT(n, -1) = 'b'; TRIM(n) = 'pad'
+LOWER(s) = 'bee'; UPPER(n) = 'AB'; LENGTH(n) > 2; CHAR_LENGTH(s) = 3; LEN(s) = 3; SUBSTRING(n, 2, 2) = 'b'; SUBSTR(n, \
+2) = 'b'
+SUBSTRING(n FROM 1 FOR 1) = 'a'; LEFT(n, 1) = 'a'; LEFT(n, -1) = 'a'; RIGHT(n, 1) = 'b'; RIGHT(n, -1) = 'b'; TRIM(n) \
+= 'pad'
 LTRIM(n) = 'pad '; RTRIM(n) = ' pad'; TRIM(BOTH 'a' FROM n) = 'b'; TRIM(LEADING 'a' FROM n) = 'b'; TRIM(n, 'ab') = ''
 REPLACE(n, 'a', 'xyz') = 'xyzb'; REPLACE(n, 'ab', '') = ''; CONCAT(s, '-', n) LIKE 'a-%'; CONCAT(a, s) = '3a'
-s || n = 'aab'; s || a || n = 'a3b'; CONCAT_WS('-', s, n, a) LIKE '%-ab-%'; STARTS_WITH(n, 'a'); n ^@ 'a'; PREFIX(n, 'a')
+s || n = 'aab'; s || a || n = 'a3b'; CONCAT_WS('-', s, n, a) LIKE '%-ab-%'; STARTS_WITH(n, 'a'); n ^@ 'a'; PREFIX(n, \
+'a')
 ENDS_WITH(n, 'b'); SUFFIX(n, 'b'); CONTAINS(n, 'a'); POSITION('b' IN n) = 2; STRPOS(n, 'b') = 2; INSTR(n, 'b') > 0
 SPLIT_PART(s, '-', 2) = 'b'; SPLIT_PART(s, '-', -1) = 'c'; LPAD(n, 4, '*') = '**ab'; RPAD(n, 4, '*-') = 'ab*-'
 REVERSE(n) = 'ba'; n NOT ILIKE 'A%'; UPPER(u) = 'É'; LENGTH(u) = 6; a % 3 = 1; MOD(a, 3) = -1; SIGN(x) = -1; SIGN(a) = 0
-TRUNC(x) = -3; SQRT(ABS(x)) > 3; POWER(b, 2) > 4; b ^ 2 > 4; POW(2, b) < 1; EXP(b) > 2; LN(y) > 1; LOG(y) > 0.5; LOG10(y) > 0.5
+TRUNC(x) = -3; SQRT(ABS(x)) > 3; POWER(b, 2) > 4; b ^ 2 > 4; POW(2, b) < 1; EXP(b) > 2; LN(y) > 1; LOG(y) > 0.5; \
+LOG10(y) > 0.5
 LOG2(y) > 1; LOG(2, y) > 1; LOG(3, y) > 1; CBRT(x) > 2; SIN(x) > 0.5; COS(a) > 0.5; TAN(b) > 1; ATAN(x) > 1
 ASIN(x / 100) > 0.5; ACOS(x / 100) > 0.5; DEGREES(b) > 90; RADIANS(a) > 0.5; PI() > y; IFNULL(a, 3) = 3
 IF(a > 3, 1, 2) = 1; COALESCE(a, b) = 1; NULLIF(s, 'a') IS NULL
-EXTRACT(DECADE FROM e) = 195; EXTRACT(CENTURY FROM e) = 20; EXTRACT(MILLENNIUM FROM e) = 2; EXTRACT(ISOYEAR FROM d) = 2020
+EXTRACT(DECADE FROM e) = 195; EXTRACT(CENTURY FROM e) = 20; EXTRACT(MILLENNIUM FROM e) = 2; EXTRACT(ISOYEAR FROM d) = \
+2020
 EXTRACT(EPOCH FROM m) > 1546500000; EPOCH(d) > 1546500000; DATE_PART('isodow', d) = 3; WEEKDAY(d) = 0; DECADE(e) = 195
 DATE_TRUNC('decade', e) = DATE '1960-01-01'; DATE_TRUNC('minute', m) > TIMESTAMP '2019-01-15 10:00:00'
 DATE_TRUNC('second', m) > TIMESTAMP '2019-01-15 10:00:00'; DATE_DIFF('day', e, d) > 20000; DATEDIFF('month', d, m) > 3
@@ -55,7 +62,8 @@ DATE_DIFF('year', e, d) > 40; DATE_DIFF('week', d, m) > 3; DATE_DIFF('quarter', 
 DATE_DIFF('minute', d, m) > 3; DATE_DIFF('second', d, m) > 3; DATE_DIFF('day', d, DATE '2020-05-05') > 0
 d + INTERVAL '1 month' > DATE '2020-01-31'; d - INTERVAL 2 YEAR > DATE '2018-02-28'
 m + INTERVAL '3' HOUR > TIMESTAMP '2019-01-15'
-d + INTERVAL '1 year 2 months 3 days' > DATE '2021-01-01'; INTERVAL '1 day' + d = DATE '2020-01-01'; d + 30 > DATE '2020-01-31'
+d + INTERVAL '1 year 2 months 3 days' > DATE '2021-01-01'; INTERVAL '1 day' + d = DATE '2020-01-01'; d + 30 > DATE \
+'2020-01-31'
 d - 30 > DATE '2020-01-31'; d - e > 20000; d - DATE '2020-01-01' = 3; DATE '2020-01-01' - d = 3
 EXTRACT(YEAR FROM AGE(d, e)) = 60; DATE_PART('year', AGE(d, e)) = 60; EXTRACT(YEAR FROM AGE(DATE '2022-02-28', e)) >= 50
 MAKE_DATE(2020, 2, 3) = d; LAST_DAY(d) = DATE '2020-02-29'; DAYNAME(d) = 'Monday'; MONTHNAME(d) = 'May'
@@ -66,7 +74,8 @@ UPPER(s); LEFT(s, 1); RIGHT(s, 2); SUBSTRING(s, 1, 2); LENGTH(s); TRIM(s); REPLA
 POSITION('b' IN s); CONCAT(s, '/', b); s || '!'; LPAD(s, 3, '.'); LENGTH(u); LEFT(u, 1); STARTS_WITH(s, 'a'); REVERSE(s)
 a % 4; SIGN(a); EXTRACT(DECADE FROM e); EXTRACT(CENTURY FROM e); DATE_TRUNC('decade', e); DATE_TRUNC('quarter', d)
 DATE_TRUNC('hour', m); LAST_DAY(d); DAYNAME(d); MONTHNAME(d); STRFTIME(d, '%Y-%m'); STRFTIME(d, '%m'); STRFTIME(m, '%H')
-DATE_DIFF('year', e, DATE '2020-06-01'); EXTRACT(YEAR FROM AGE(DATE '2020-06-01', e)); CAST(DATE_TRUNC('month', m) AS DATE)
+DATE_DIFF('year', e, DATE '2020-06-01'); EXTRACT(YEAR FROM AGE(DATE '2020-06-01', e)); CAST(DATE_TRUNC('month', m) AS \
+DATE)
 DATE_TRUNC('month', d + INTERVAL '1 month'); CAST(b AS TEXT); CONCAT_WS('-', s, f); DATE_TRUNC('week', d - 3)
 CASE WHEN LENGTH(n) > 2 THEN 'long' ELSE 'short' END; CAST(TRUNC(y) AS INTEGER)"""
 VALUES = ["", "a", "ab", "Bee", "100%", "a-b-c", " pad "]

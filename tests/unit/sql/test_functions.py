@@ -10,8 +10,8 @@ import pytest
 
 from obverse.core.errors import Refused
 from obverse.plan.expressions import Call, Expr, Literal
-from obverse.plan.nodes import Filter
 from obverse.plan.query import Question
+from obverse.plan.relation import Filter
 
 Read = Callable[[str], Question]
 Refusal = Callable[[str], Refused]
@@ -115,12 +115,16 @@ def test_a_form_without_a_proof_is_refused(refusal: Refusal, condition: str, cod
     assert refused.fix
 
 
-@pytest.mark.parametrize("key", ["LEFT(name, 1)", "UPPER(name)", "LENGTH(name)", "SPLIT_PART(name, '-', 1)", "name || 'x'"])
+@pytest.mark.parametrize(
+    "key", ["LEFT(name, 1)", "UPPER(name)", "LENGTH(name)", "SPLIT_PART(name, '-', 1)", "name || 'x'"]
+)
 def test_a_function_of_a_private_text_is_no_public_key(read: Callable[[str], Question], key: str) -> None:
     assert read(f"SELECT {key}, COUNT(*) FROM people GROUP BY 1").keys[0].domain is None
 
 
-@pytest.mark.parametrize("key", ["LEFT(CAST(person_id AS TEXT), 1)", "SIGN(person_id)", "WIDTH_BUCKET(person_id, 0, 9, 3)"])
+@pytest.mark.parametrize(
+    "key", ["LEFT(CAST(person_id AS TEXT), 1)", "SIGN(person_id)", "WIDTH_BUCKET(person_id, 0, 9, 3)"]
+)
 def test_the_unit_cannot_be_smuggled_into_a_key(refusal: Refusal, key: str) -> None:
     assert refusal(f"SELECT {key}, COUNT(*) FROM people GROUP BY 1").code == "privacy_id_in_output"
 

@@ -10,8 +10,8 @@ import pytest
 from obverse.catalog.model import Catalog, Limits
 from obverse.core.errors import Refused
 from obverse.core.units import KeyPath
-from obverse.plan.nodes import Filter, Join, Listed, Map, Mark, Reduce, Relation, Scan, Trim, Union, every
 from obverse.plan.query import PublicQuestion, Question
+from obverse.plan.relation import Filter, Join, Listed, Map, Mark, Reduce, Relation, Scan, Trim, Union, every
 from obverse.plan.stability.derive import facts_of
 from obverse.plan.stability.join import MANY, partners
 from obverse.sql.resolve import resolve
@@ -51,7 +51,9 @@ def test_no_units_pairs_with_itself_are_more_than_many(joins: int, read: Read, c
 
 @pytest.mark.parametrize("joins", [1, 2, 3, 9])
 def test_no_units_rows_have_more_than_many_partners(joins: int, read: Read, catalog: Catalog) -> None:
-    """A list that the question writes down is public, and its values may repeat: each join would multiply by a hundred."""
+    """A list that the question writes down is public, and its values may repeat: each join would multiply by a
+    hundred.
+    """
     listed = ", ".join(["('a')"] * 100)
     more = "".join(f" JOIN l AS l{n} ON l{n}.c = v.clinic" for n in range(joins))
     asked = f"WITH l AS (SELECT c FROM (VALUES {listed}) AS x(c)) SELECT COUNT(*) FROM visits v{more}"

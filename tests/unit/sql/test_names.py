@@ -7,7 +7,7 @@ from sqlglot import expressions as exp
 from sqlglot import parse_one
 
 from obverse.core.errors import Refused
-from obverse.sql.meant import column_instead, instead
+from obverse.sql.names import column_instead, instead
 
 
 @pytest.mark.parametrize(

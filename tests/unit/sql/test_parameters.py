@@ -83,11 +83,24 @@ def test_each_style_is_bound(text: str, parameters: object, bound: str) -> None:
 @pytest.mark.parametrize(
     ("text", "parameters"),
     [
-        ("a = ?", []), ("a = ?", [1, 2]), ("a = 1", [1]), ("a = $2", [1, 2]), ("a = $1", []), ("a = :x", {}), ("a = :x", []),
-        ("a = :x", [1]), ("a = :x", {"x": 1, "y": 2}), ("a = 1", {"x": 1}), ("a = ?", {"x": 1}), ("a = ? OR b = :x", [1]),
-        ("a = ? OR b = $1", [1]), ("a = ?", "x"), ("a = ?", b"x"), ("a = ?", {1}),
+        ("a = ?", []),
+        ("a = ?", [1, 2]),
+        ("a = 1", [1]),
+        ("a = $2", [1, 2]),
+        ("a = $1", []),
+        ("a = :x", {}),
+        ("a = :x", []),
+        ("a = :x", [1]),
+        ("a = :x", {"x": 1, "y": 2}),
+        ("a = 1", {"x": 1}),
+        ("a = ?", {"x": 1}),
+        ("a = ? OR b = :x", [1]),
+        ("a = ? OR b = $1", [1]),
+        ("a = ?", "x"),
+        ("a = ?", b"x"),
+        ("a = ?", {1}),
     ],
-)  # fmt: skip
+)
 def test_every_value_has_a_place_and_every_place_a_value(text: str, parameters: object) -> None:
     assert code_of(text, parameters) == "bad_parameter"
 
@@ -118,6 +131,8 @@ def test_a_list_holds_values_and_is_not_empty(listed: list[object]) -> None:
     assert code_of("a IN (?, 1)", [[1, 2]]) == "bad_parameter"
 
 
-@pytest.mark.parametrize("text", ["a = 'x", "a = $x$ ? $x$", "a = e'\\' ?", "/* ?", "a = ?" + " " * 70_000], ids=range(5))
+@pytest.mark.parametrize(
+    "text", ["a = 'x", "a = $x$ ? $x$", "a = e'\\' ?", "/* ?", "a = ?" + " " * 70_000], ids=range(5)
+)
 def test_what_cannot_be_read_is_refused_before_a_value_is_written(text: str) -> None:
     assert code_of(text, [1]) in ("parse_error", "too_long")

@@ -10,8 +10,8 @@ import pytest
 from obverse.core.bounds import Categories, interval
 from obverse.core.errors import Refused
 from obverse.core.types import Type
-from obverse.plan.nodes import Listed, every
 from obverse.plan.query import PublicQuestion
+from obverse.plan.relation import Listed, every
 from obverse.plan.stability.values import listed
 
 Read = Callable[[str], PublicQuestion]
@@ -34,7 +34,9 @@ def rows_of(question: PublicQuestion) -> Listed:
         ("(SELECT 1 AS x UNION ALL SELECT 2 UNION ALL SELECT 2) AS v", [("x", Type.INTEGER)], ((1,), (2,), (2,))),
     ],
 )
-def test_constants_are_rows(text: str, columns: list[tuple[str, Type]], rows: tuple[object, ...], read_public: Read) -> None:
+def test_constants_are_rows(
+    text: str, columns: list[tuple[str, Type]], rows: tuple[object, ...], read_public: Read
+) -> None:
     found = rows_of(read_public(f"SELECT x FROM {text}"))
     kept = [n for n, (name, _) in enumerate(columns) if name in dict(found.columns)]
     assert list(found.columns) == [columns[n] for n in kept]

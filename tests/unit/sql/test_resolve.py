@@ -9,8 +9,8 @@ import pytest
 from obverse.core.errors import Refused
 from obverse.plan.expressions import canonical
 from obverse.plan.identity import presented, query_json
-from obverse.plan.nodes import scans
 from obverse.plan.query import PublicQuestion, Question
+from obverse.plan.relation import scans
 
 Read = Callable[[str], Question]
 
@@ -101,18 +101,24 @@ def test_outputs_are_called_as_postgresql_would(read: Read, sql: str, names: lis
 
 
 def test_equal_aggregates_are_noised_once(read: Read) -> None:
-    question = read("SELECT COUNT(*), 2 * COUNT(*), SUM(age), sum( AGE ) FROM people HAVING COUNT(*) > 3 ORDER BY SUM(age)")
+    question = read(
+        "SELECT COUNT(*), 2 * COUNT(*), SUM(age), sum( AGE ) FROM people HAVING COUNT(*) > 3 ORDER BY SUM(age)"
+    )
     assert len(question.aggregates) == 2
 
 
 @pytest.mark.parametrize(
     ("key", "domain"),
     [
-        ("hiv", (False, True)), ("sex", ("F", "M", "X")), ("age // 40", (0, 1, 2, 3)), ("age > 17", (False, True)),
-        ("CASE WHEN age < 18 THEN 'young' ELSE 'old' END", ("young", "old")), ("EXTRACT(DOW FROM joined)", tuple(range(7))),
+        ("hiv", (False, True)),
+        ("sex", ("F", "M", "X")),
+        ("age // 40", (0, 1, 2, 3)),
+        ("age > 17", (False, True)),
+        ("CASE WHEN age < 18 THEN 'young' ELSE 'old' END", ("young", "old")),
+        ("EXTRACT(DOW FROM joined)", tuple(range(7))),
         ("age IS NULL", (False, True)),
     ],
-)  # fmt: skip
+)
 def test_a_domain_follows_from_the_expression(read: Read, key: str, domain: tuple[object, ...]) -> None:
     (found,) = read(f"SELECT {key}, COUNT(*) FROM people GROUP BY 1").keys
     assert found.domain == domain
@@ -129,7 +135,11 @@ def test_a_total_is_asked_for_once(refusal: Refusal) -> None:
 
 
 def test_no_output_without_an_aggregate_is_answered(refusal: Refusal) -> None:
-    for sql in ("SELECT 1 FROM people", "SELECT sex FROM people GROUP BY sex", "SELECT 1 FROM people HAVING COUNT(*) > 10"):
+    for sql in (
+        "SELECT 1 FROM people",
+        "SELECT sex FROM people GROUP BY sex",
+        "SELECT 1 FROM people HAVING COUNT(*) > 10",
+    ):
         assert refusal(sql).code == "not_aggregate"
 
 

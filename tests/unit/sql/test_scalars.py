@@ -10,8 +10,8 @@ import pytest
 from obverse.core.errors import Refused
 from obverse.core.types import Type
 from obverse.plan.expressions import Call, Expr, Literal
-from obverse.plan.nodes import Filter
 from obverse.plan.query import Question
+from obverse.plan.relation import Filter
 
 Read = Callable[[str], Question]
 Refusal = Callable[[str], Refused]
@@ -115,7 +115,9 @@ def test_constants_are_folded_before_any_engine_sees_them(read: Read, written: s
 
 
 def test_the_clock_is_one_moment_and_the_question_remembers_it(read: Read) -> None:
-    question = read("SELECT COUNT(*) FROM people WHERE joined < CURRENT_DATE AND seen < now() AND seen < CURRENT_TIMESTAMP")
+    question = read(
+        "SELECT COUNT(*) FROM people WHERE joined < CURRENT_DATE AND seen < now() AND seen < CURRENT_TIMESTAMP"
+    )
     assert question.now == "2026-03-04T05:06:07"
     assert isinstance(question.relation, Filter)
     moment = dt.datetime(2026, 3, 4, 5, 6, 7)
@@ -134,7 +136,9 @@ def test_a_cast_gives_the_type_that_it_names(read: Read, kind: str) -> None:
     assert call.argument.facts.type is names.get(kind, Type(kind.lower()) if kind not in names else None)
 
 
-@pytest.mark.parametrize("kind", ["INTEGER[]", "BLOB", "INTERVAL", "STRUCT(a INT)", "mood", "TIMESTAMPTZ", "HUGEINT", "JSON"])
+@pytest.mark.parametrize(
+    "kind", ["INTEGER[]", "BLOB", "INTERVAL", "STRUCT(a INT)", "mood", "TIMESTAMPTZ", "HUGEINT", "JSON"]
+)
 def test_a_cast_to_a_type_that_is_not_ours_is_refused(refusal: Refusal, kind: str) -> None:
     assert refusal(f"SELECT COUNT(CAST(name AS {kind})) FROM people").code == "unsupported_construct"
 

@@ -32,7 +32,8 @@ QUESTIONS = {  # one that triggers each row
     "private_filter": "SELECT COUNT(*) FROM clinics WHERE clinic IN (SELECT clinic FROM visits)",
     "unit_nulled": "SELECT COUNT(*) FROM (SELECT DISTINCT v.person_id FROM people p LEFT JOIN visits v ON v.person_id ="
     " p.person_id) AS t",
-    "nullable_in": "SELECT COUNT(*) FROM people WHERE person_id NOT IN (SELECT v.person_id FROM people p LEFT JOIN visits v ON"
+    "nullable_in": "SELECT COUNT(*) FROM people WHERE person_id NOT IN (SELECT v.person_id FROM people p LEFT JOIN "
+    "visits v ON"
     " v.person_id = p.person_id)",
     "ambiguous": "SELECT COUNT(*) FROM people a JOIN people b ON a.person_id = b.person_id WHERE age > 3",
     "fanout": "SELECT COUNT(*) FROM people, UNNEST([1, 2])",
@@ -63,7 +64,8 @@ def test_each_refusal_has_a_question_that_triggers_it() -> None:
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_the_question_gets_the_refusal_of_that_row(name: str, refusal: Callable[[str], Refused]) -> None:
-    row, refused = REFUSALS[name], refusal(QUESTIONS[name])
+    row = REFUSALS[name]
+    refused = refusal(QUESTIONS[name])
     pattern = re.escape(row.message).replace(re.escape("{what}"), ".+")
     assert refused.code == row.code
     assert re.fullmatch(pattern, refused.message)
@@ -84,7 +86,11 @@ ANSWERED = {"mode", "quantile", "quantile_cont", "quantile_disc", "percentile_co
 def test_an_aggregate_without_a_private_answer_is_refused_by_any_of_its_names(
     name: str, refusal: Callable[[str], Refused]
 ) -> None:
-    assert refusal(f"SELECT {name}(age) FROM people").code in ("aggregate_not_private", "function_not_allowed", "parse_error")
+    assert refusal(f"SELECT {name}(age) FROM people").code in (
+        "aggregate_not_private",
+        "function_not_allowed",
+        "parse_error",
+    )
 
 
 @pytest.mark.parametrize("name", sorted(RANDOM_NAMES))

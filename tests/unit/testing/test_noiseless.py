@@ -10,7 +10,7 @@ import obverse
 from obverse.core.errors import InvariantBroken, Refused
 from obverse.demo.project import write_demo
 from obverse.testing import noiseless, synthetic
-from obverse.testing.identity import Identity
+from obverse.testing.noiseless import Identity
 
 TOML = """\
 [project]
@@ -88,7 +88,11 @@ def test_concentrated_accounting_has_the_same_limit(tmp_path: Path) -> None:
 
 def test_refusals_are_those_of_the_product(folder: Path) -> None:
     with noiseless(folder) as session:
-        for sql in ("SELECT * FROM people", "SELECT MAX(name) FROM people", "SELECT id, COUNT(*) FROM people GROUP BY id"):
+        for sql in (
+            "SELECT * FROM people",
+            "SELECT MAX(name) FROM people",
+            "SELECT id, COUNT(*) FROM people GROUP BY id",
+        ):
             with pytest.raises(Refused):
                 session.ask(sql)
 
@@ -112,7 +116,9 @@ def test_tables_that_nobody_signed_are_not_opened(folder: Path, tmp_path: Path) 
     real = tmp_path / "real"
     real.mkdir()
     (real / "people.csv").write_text("id,age\n1,30\n")
-    source = 'source = "people.csv"\nunit = "id"\n[tables.people.columns]\nage = { type = "integer", bounds = [0, 100] }\n'
+    source = (
+        'source = "people.csv"\nunit = "id"\n[tables.people.columns]\nage = { type = "integer", bounds = [0, 100] }\n'
+    )
     (real / "obverse.toml").write_text('[project]\nname = "real"\n[budget]\nepsilon = 1\n[tables.people]\n' + source)
     with pytest.raises(Refused) as refused:
         noiseless(real)
@@ -137,4 +143,9 @@ def test_the_product_draws_noise_over_the_same_tables(folder: Path) -> None:
 def test_no_loss_covers_the_identity() -> None:
     with pytest.raises(InvariantBroken):
         Identity().loss()
-    assert (Identity().stddev(), Identity().interval(0.999), Identity().mass(0)[0], Identity().mass(1)[1]) == (0, 0, 1, 0)
+    assert (Identity().stddev(), Identity().interval(0.999), Identity().mass(0)[0], Identity().mass(1)[1]) == (
+        0,
+        0,
+        1,
+        0,
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import obverse
-from obverse.attack.lower_bound.neighbours import pairs
+from obverse.attack.lower_bound.trial import pairs
 from obverse.testing.plugin import refute
 
 TESTS = """
@@ -31,7 +31,17 @@ def test_falls(refutes):
 def test_the_fixture_fails_a_test_whose_claim_is_false_and_says_why(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(TESTS)
     environment = {**os.environ, "PYTHONPATH": str(Path(obverse.__file__).parent.parent)}
-    command = [sys.executable, "-m", "pytest", "-p", "obverse.testing.plugin", "-p", "no:cacheprovider", "-q", str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "obverse.testing.plugin",
+        "-p",
+        "no:cacheprovider",
+        "-q",
+        str(tmp_path),
+    ]
     found = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
     assert "1 failed, 1 passed" in found.stdout, found.stdout + found.stderr
     assert "Refuted: the claim of epsilon 0.5 is false" in found.stdout

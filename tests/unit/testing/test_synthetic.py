@@ -12,7 +12,7 @@ import pytest
 
 from obverse.core.errors import Refused
 from obverse.core.types import Type
-from obverse.demo.manifest import matches
+from obverse.demo.project import matches
 from obverse.testing import synthetic
 from obverse.testing.synthetic import kind_of
 
@@ -45,9 +45,15 @@ def test_values_come_back_as_they_were(tmp_path: Path) -> None:
 
 def test_arrays_are_taken_like_lists(tmp_path: Path) -> None:
     masked = np.ma.masked_array([1, 2, 3], mask=[False, True, False])
-    folder = synthetic({"t": {"i": masked, "x": np.array([0.5, 1.0, 2.0])}}, TOML.format(file="t.parquet"), tmp_path / "made")
+    folder = synthetic(
+        {"t": {"i": masked, "x": np.array([0.5, 1.0, 2.0])}}, TOML.format(file="t.parquet"), tmp_path / "made"
+    )
     with duckdb.connect() as connection:
-        assert connection.execute(f"SELECT i, x FROM '{folder / 't.parquet'}'").fetchall() == [(1, 0.5), (None, 1.0), (3, 2.0)]
+        assert connection.execute(f"SELECT i, x FROM '{folder / 't.parquet'}'").fetchall() == [
+            (1, 0.5),
+            (None, 1.0),
+            (3, 2.0),
+        ]
 
 
 @pytest.mark.parametrize("file", ["t.parquet", "t.csv"])

@@ -16,9 +16,9 @@ from obverse.core.rng import Rng
 from obverse.mechanisms import MECHANISMS, DiscreteLaplace
 from obverse.plan.aggregates import AGGREGATES
 from obverse.publish.registry import METHODS
-from obverse.review.verifying import Inputs, Target, of_mechanism
+from obverse.review.targets import Inputs, Target, of_mechanism
 from obverse.testing.conformance.release import releases
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
 from obverse.testing.verify import aggregates, everything, mechanisms, methods, protocols, twins
 
 
@@ -51,7 +51,9 @@ def test_no_aggregate_is_refuted(tmp_path: Path) -> None:
 
 
 def outputs(name: str) -> int:
-    """A course spreads its loss over many steps: it takes more outputs to see half of its noise missing at epsilon 1."""
+    """A course spreads its loss over many steps: it takes more outputs to see half of its noise missing at epsilon
+    1.
+    """
     return 80_000 if name.startswith("synthetic") else 20_000
 
 

@@ -1,4 +1,6 @@
-"""Attacks, one file each. Adding one is a file and a line: it must find its planted leak, and not blame an honest target."""
+"""Attacks, one file each. Adding one is a file and a line: it must find its planted leak, and not blame an honest
+target.
+"""
 
 from obverse.attack.attacks.attribute import Attribute
 from obverse.attack.attacks.averaging import Averaging

@@ -4,36 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.attack.examples import patients, pick
 from obverse.attack.finding import Finding, Rate, judged, share
 from obverse.attack.tables.classes import coded, column, held_at_most
 from obverse.attack.tables.matching import matched
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from obverse.attack.targets import Table
+from obverse.attack.targets import Table
 
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
     """Guesses each person's secret from the rows of the release that fit.
 
-    A trial is a person whose data were used; it is won if the guess is right. The control is people of the same kind whose
-    data were not used: what is guessed as well of them is knowledge of the world, and nobody's leak.
+    A trial is a person whose data were used; it is won if the guess is right. The control is people of the same kind
+    whose data were not used: what is guessed as well of them is knowledge of the world, and nobody's leak.
     """
 
     name: ClassVar[str] = "attribute"
     summary: ClassVar[str] = "Guess a secret from the rows that fit: better for those inside than for those outside?"
 
     def run(
-        self, released: Table, members: Table, outsiders: Table, on: Sequence[str], secret: str, target: str = "a release"
+        self,
+        released: Table,
+        members: Table,
+        outsiders: Table,
+        on: Sequence[str],
+        secret: str,
+        target: str = "a release",
     ) -> Finding:
-        import numpy as np
-
         told = [column(released, secret), column(members, secret), column(outsiders, secret)]
         codes = coded(np.concatenate(told)).codes
         parts = np.split(codes, np.cumsum([len(part) for part in told])[:-1])
@@ -56,7 +58,8 @@ class Attribute:
     def planted(generator: np.random.Generator) -> Finding:
         """The members' rows without names."""
         everybody = patients(generator, 3000)
-        inside, outside = pick(everybody, slice(0, 1500)), pick(everybody, slice(1500, 3000))
+        inside = pick(everybody, slice(0, 1500))
+        outside = pick(everybody, slice(1500, 3000))
         return Attribute().run(inside, inside, outside, ("zip", "birth", "sex"), "secret", "planted")
 
     @staticmethod
@@ -69,8 +72,6 @@ class Attribute:
 
 def _guesses(released: Table, secrets: NDArray[np.int64], people: Table, on: Sequence[str]) -> NDArray[np.int64]:
     """Of each person: the most frequent secret of the rows that fit; where none fits, that of all rows."""
-    import numpy as np
-
     search = matched(released, people, on)
     width = int(secrets.max(initial=0)) + 1
     held_at_most(max(len(search.released), len(search.people)), width)

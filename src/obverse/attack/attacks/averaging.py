@@ -1,26 +1,61 @@
-"""Averaging: the same question again and again, until the noise is gone. Breaks fresh noise that no budget bounds."""
+"""Averaging: the same question again and again, until the noise is gone. Breaks fresh noise that no budget bounds.
+
+One question in other words: cases, blanks, comments and conditions that always hold. All of them mean the same.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from obverse.attack.attacks.wordings import reworded
+import numpy as np
+
 from obverse.attack.finding import Finding, Rate, judged, share
+from obverse.attack.targets import Ask
 
-if TYPE_CHECKING:
-    import numpy as np
+QUOTED = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")""")
 
-    from obverse.attack.targets import Ask
+
+def wordings(question: str) -> list[str]:
+    """The question as it is, and in other words."""
+    inside = question.strip().rstrip(";").strip()
+    head, blank, rest = inside.partition(" ")
+    return list(dict.fromkeys([
+        question,
+        _outside(inside, str.lower),
+        _outside(inside, str.swapcase),
+        _outside(inside, lambda text: text.replace(" ", "  \n\t")),
+        f"{head} /* once more */{blank}{rest}",
+        f"{inside} -- once more\n",
+        f"{inside};",
+        reworded(inside, 1),
+        reworded(inside, 2),
+    ]))  # fmt: skip
+
+
+def reworded(question: str, again: int) -> str:
+    """The same question with a condition that always holds, different each time."""
+    if again == 0:
+        return question
+    joint = "AND" if " WHERE " in question.upper() else "WHERE"
+    return f"{question} {joint} {again} = {again}"
+
+
+def _outside(question: str, changed: Callable[[str], str]) -> str:
+    """The question changed where it is not quoted."""
+    parts = QUOTED.split(question)
+    return "".join(part if place % 2 else changed(part) for place, part in enumerate(parts))
 
 
 @dataclass(frozen=True, slots=True)
 class Averaging:
     """Asks one counting question `repeats` times; the whole number nearest to the middle of the answers is its guess.
 
-    A trial is one question; it is won if the guess is exact. The control guesses from the first answer alone: what averaging
-    wins beyond that, it wins by repeating. An interface that refuses to answer again, or repeats itself, gives nothing.
+    A trial is one question; it is won if the guess is exact. The control guesses from the first answer alone: what
+    averaging wins beyond that, it wins by repeating. An interface that refuses to answer again, or repeats itself,
+    gives nothing.
     """
 
     name: ClassVar[str] = "averaging"
@@ -62,7 +97,9 @@ class Averaging:
     def planted(generator: np.random.Generator) -> Finding:
         """Fresh noise for every answer, without a budget: must be found."""
         truth = [int(x) for x in generator.integers(50, 500, 60)]
-        return Averaging(400).run(lambda i, r: [truth[i] + float(x) for x in generator.laplace(0, 3, r)], truth, "planted")
+        return Averaging(400).run(
+            lambda i, r: [truth[i] + float(x) for x in generator.laplace(0, 3, r)], truth, "planted"
+        )
 
     @staticmethod
     def honest(generator: np.random.Generator) -> Finding:
@@ -74,8 +111,6 @@ class Averaging:
 
 def middle(answers: Sequence[float]) -> float:
     """The mean of the middle half: nearly as good as the mean under a bell curve, and far better under long tails."""
-    import numpy as np
-
     ordered = np.sort(np.asarray(answers, dtype=np.float64))
     cut = len(ordered) // 4
     return float(ordered[cut : len(ordered) - cut].mean())

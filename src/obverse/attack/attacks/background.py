@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.attack.examples import diverse_classes
 from obverse.attack.finding import Finding, Rate, judged, share
-from obverse.attack.tables.classes import distinct, joined
-from obverse.attack.tables.persons import People, people
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from obverse.attack.targets import Table
+from obverse.attack.tables.classes import People, distinct, joined, people
+from obverse.attack.targets import Table
 
 
 @dataclass(frozen=True, slots=True)
 class Background:
     """Rules secrets out, and reads what is left. It takes the release at its word.
 
-    The attacker rules out the secrets that are named; without names, any `ruled_out` secrets that are not the person's. A trial
-    is a row (whose secret is not ruled out), or a person where a column says whose rows are; it is won if one secret is left in
-    a class of theirs. The control rules out as much of the whole table, without knowing the class.
+    The attacker rules out the secrets that are named; without names, any `ruled_out` secrets that are not the person's.
+    A trial is a row (whose secret is not ruled out), or a person where a column says whose rows are; it is won if one
+    secret is left in a class of theirs. The control rules out as much of the whole table, without knowing the class.
     """
 
     name: ClassVar[str] = "background"
@@ -42,24 +39,28 @@ class Background:
         person: str | None = None,
     ) -> Finding:
         """`person` names the column that says whose a row is."""
-        import numpy as np
-
         known = people(released, on, secret, person)
-        whole, some = distinct(known.found.codes, known.secrets, len(known.found)), _possible(known, impossible)
+        whole = distinct(known.found.codes, known.secrets, len(known.found))
+        some = _possible(known, impossible)
         few = 1 if impossible else self.ruled_out + 1
         everywhere = len(np.unique(some.secrets))
         sizes = some.sizes()
         at, holders = some.holders()
         most = np.zeros(len(sizes), dtype=np.int64)
         np.maximum.at(most, at, holders)
-        wins, trials = len(np.unique(some.whose[_sure(some, most == sizes, few)])), len(np.unique(some.whose))
+        wins = len(np.unique(some.whose[_sure(some, most == sizes, few)]))
+        trials = len(np.unique(some.whose))
         surest = most[sizes > 0] / sizes[sizes > 0]
         figures = {
             "fewest_secrets": int(whole.min()) if len(whole) else 0,
             "surest_guess": float(surest.max(initial=0.0)),
             "mean_guess": float(most.sum() / sizes.sum()) if trials else 0.0,
         }
-        knowing = f"ruling out {', '.join(sorted(impossible))}" if impossible else f"ruling out {self.ruled_out} of the secrets"
+        knowing = (
+            f"ruling out {', '.join(sorted(impossible))}"
+            if impossible
+            else (f"ruling out {self.ruled_out} of the secrets")
+        )
         quiet = f"By {knowing}, {secret} becomes certain for nobody whose class is known."
         if everywhere <= few:
             quiet = f"By {knowing}, one {secret} is left for anybody, with or without this table: there are so few."
@@ -82,18 +83,15 @@ class Background:
 
 def _possible(known: People, impossible: Collection[str]) -> People:
     """Without rows whose secret is ruled out; classes keep their numbers."""
-    import numpy as np
-
     left = ~np.array([said in impossible for said in known.texts], dtype=bool)[known.secrets]
     found = replace(known.found, codes=known.found.codes[left])
     return replace(known, found=found, whose=known.whose[left], secrets=known.secrets[left])
 
 
 def _sure(some: People, common: NDArray[np.bool_], few: int) -> NDArray[np.bool_]:
-    """Rows whose person's secret is certain: it is everybody's in the class (`common`), or no more than `few` are left there,
+    """Rows whose person's secret is certain: it is everybody's in the class (`common`), or no more than `few` are left
+    there,
     of which the person has one, and others are ruled out."""
-    import numpy as np
-
     at = some.found.codes
     left = distinct(at, some.secrets, len(common))
     theirs = joined([at, some.whose], len(at))

@@ -11,19 +11,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from obverse.attack.attacks.wordings import wordings
+import numpy as np
+
+from obverse.attack.attacks.averaging import wordings
 from obverse.attack.finding import Finding, Rate, judged
-from obverse.attack.targets import Interface, Put
+from obverse.attack.targets import Door, Interface, Put
 from obverse.core.errors import ObverseError
 
-if TYPE_CHECKING:
-    import numpy as np
+Question = Callable[[int], str]  # the question of this number; another number is another question, at the same price
 
-    from obverse.attack.targets import Door
-
-    Question = Callable[[int], str]  # the question of this number; another number is another question, at the same price
 NOT_SQL = "SELECT"
 STRANGER = "somebody"
 NEEDS = {"cancelled": "leaves", "keys": "key", "names": "name", "small prices": "price"}
@@ -33,15 +31,15 @@ NEEDS = {"cancelled": "leaves", "keys": "key", "names": "name", "small prices": 
 class Bypass:
     """Spends a budget to its end, many questions at once, and then tries to get more.
 
-    A trial is a fresh answer: one whose bits neither this question nor this key was answered with before. Each costs the price
-    that was offered for it; those beyond the budget are won. An interface that keeps to its budget gives none, so the control
-    is zero.
+    A trial is a fresh answer: one whose bits neither this question nor this key was answered with before. Each costs
+    the price that was offered for it; those beyond the budget are won. An interface that keeps to its budget gives
+    none, so the control is zero.
 
     Claim:   an interface that keeps to the stated budget, at the stated price, is never blamed.
-    Proof:   it debits every fresh answer, so their prices sum to at most the budget. Sums are exact; a repeated answer costs
-             nothing here, and one that was left before it came neither.
-    Assumes: prices add up, and each number is another question, about private rows. Where losses add up otherwise (zcdp), give
-             as budget the price times the number of such questions that it pays for, and parts of 1.
+    Proof:   it debits every fresh answer, so their prices sum to at most the budget. Sums are exact; a repeated answer
+             costs nothing here, and one that was left before it came neither.
+    Assumes: prices add up, and each number is another question, about private rows. Where losses add up otherwise
+             (zcdp), give as budget the price times the number of such questions that it pays for, and parts of 1.
     """
 
     name: ClassVar[str] = "bypass"
@@ -60,7 +58,8 @@ class Bypass:
         attempt.beyond_the_end()
         if not tally.costs and tally.errors:
             raise tally.errors[0]  # it answers nothing at all, and says why
-        pays, fresh = self.budget // self.price, len(tally.costs)
+        pays = self.budget // self.price
+        fresh = len(tally.costs)
         needless = {trick for trick, need in NEEDS.items() if need not in interface.hears}
         figures = {
             "budget_pays": pays, "fresh": fresh, "repeated": tally.repeated, "refused": tally.refused,
@@ -76,8 +75,13 @@ class Bypass:
 
     @staticmethod
     def planted(generator: np.random.Generator) -> Finding:
-        """One looks whether a question fits, and debits it a moment later; another forgets with the connection. Both count."""
-        found = [_played(_Counted(generator, Fraction(2), **how), "planted") for how in ({"gap_s": 0.02}, {"forgets": True})]
+        """One looks whether a question fits, and debits it a moment later; another forgets with the connection.
+
+        Both count.
+        """
+        found = [
+            _played(_Counted(generator, Fraction(2), **how), "planted") for how in ({"gap_s": 0.02}, {"forgets": True})
+        ]
         return min(found, key=lambda one: one.rate.wins)
 
     @staticmethod
@@ -90,7 +94,8 @@ class Tally:
     """What was answered, and what it cost; from many threads."""
 
     def __init__(self, budget: Fraction) -> None:
-        self._budget, self._lock = budget, threading.Lock()
+        self._budget = budget
+        self._lock = threading.Lock()
         self._seen: set[tuple[int | str, str]] = set()  # bits, by question and by key
         self.costs: list[Fraction] = []
         self.answered: list[int] = []  # numbers of questions, the latest last
@@ -125,7 +130,8 @@ class Tally:
 
     def unpaid(self) -> int:
         """The fewest answers without which the budget would have paid for all."""
-        over, left = sum(self.costs) - self._budget, sorted(self.costs)
+        over = sum(self.costs) - self._budget
+        left = sorted(self.costs)
         taken = 0
         while over > 0:
             over -= left.pop()
@@ -145,7 +151,8 @@ class _Attempt:
 
     def before_the_end(self) -> None:
         """While there is budget: go away and ask again; a question that cannot be read between two that can."""
-        pays, edge = self.attack.budget // self.attack.price, self.attack.at_once // 2
+        pays = self.attack.budget // self.attack.price
+        edge = self.attack.at_once // 2
         with self.interface.connect() as door:
             spent = 0
             if "leaves" in self.interface.hears and pays > 3:
@@ -155,13 +162,17 @@ class _Attempt:
                     told = key if "key" in self.interface.hears else ""
                     self._put(door, "cancelled", number, key=told, leaves=True)
                     self._put(door, "cancelled", number, key=told)
-            for _ in range((pays - spent - edge) % self.attack.at_once):  # so that the last ones are asked for by twice as many
+            # so that the last ones are asked for by twice as many
+            for _ in range((pays - spent - edge) % self.attack.at_once):
                 self.tally.put(door, "refusals in between", 0, Put(NOT_SQL, self.attack.price))
                 self._put(door, "refusals in between", next(self.numbers))
 
     def to_the_end(self) -> None:
-        """Many at once, each over a connection of its own, until nobody is answered or it is clear that there is no end."""
-        count, most = self.attack.at_once, self.attack.budget // self.attack.price + 2 * self.attack.at_once
+        """Many at once, each over a connection of its own, until nobody is answered or it is clear that there is no
+        end.
+        """
+        count = self.attack.at_once
+        most = self.attack.budget // self.attack.price + 2 * self.attack.at_once
         with ThreadPoolExecutor(count) as threads:
             while len(self.tally.costs) < most:
                 start = threading.Barrier(count)
@@ -182,7 +193,8 @@ class _Attempt:
 
     def beyond_the_end(self) -> None:
         """When the budget is spent: everything that might make an interface forget that."""
-        hears, known = self.interface.hears, (self.tally.answered or [0])[-1]
+        hears = self.interface.hears
+        known = (self.tally.answered or [0])[-1]
         with self.interface.connect() as door:
             for number in (known, next(self.numbers)):  # one that was answered, and one that was not
                 for words in wordings(self.question(number)):
@@ -202,8 +214,17 @@ class _Attempt:
             with self.interface.connect() as door:
                 self._put(door, "other connections", next(self.numbers))
 
-    def _put(self, door: Door, trick: str, number: int, words: str = "", *, key: str = "", name: str = "", leaves: bool = False
-             ) -> bool:  # fmt: skip
+    def _put(
+        self,
+        door: Door,
+        trick: str,
+        number: int,
+        words: str = "",
+        *,
+        key: str = "",
+        name: str = "",
+        leaves: bool = False,
+    ) -> bool:
         put = Put(words or self.question(number), self.attack.price, key, name, leaves)
         return self.tally.put(door, trick, number, put)
 
@@ -212,13 +233,19 @@ class _Attempt:
 
 
 class _Counted:
-    """An interface with a budget: that of all connections, or of each; debited under a lock, or a moment after the look."""
+    """An interface with a budget: that of all connections, or of each; debited under a lock, or a moment after the
+    look.
+    """
 
     def __init__(
         self, generator: np.random.Generator, budget: Fraction, *, gap_s: float | None = None, forgets: bool = False
     ) -> None:
-        self.budget, self._gap_s, self._forgets = budget, gap_s, forgets
-        self._generator, self._lock, self._spent = generator, threading.Lock(), Fraction(0)
+        self.budget = budget
+        self._gap_s = gap_s
+        self._forgets = forgets
+        self._generator = generator
+        self._lock = threading.Lock()
+        self._spent = Fraction(0)
 
     @contextmanager
     def connect(self) -> Iterator[Door]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.attack.finding import Finding, Rate, judged, share
 from obverse.attack.targets import Counting, Person
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Bools = NDArray[np.bool_]
+Numbers = NDArray[np.float64]
 
-    Bools = NDArray[np.bool_]
-    Numbers = NDArray[np.float64]
 
 SETS_AT_ONCE = 1024
 
@@ -23,8 +23,8 @@ SETS_AT_ONCE = 1024
 class Differencing:
     """Finds all pairs of answered sets that differ in one person, and takes half of one or more for a yes.
 
-    A trial is a person for whom there is a pair; it is won if the secret is guessed. The control always says what most of these
-    people have: nobody does better who does not know whom the answers are about.
+    A trial is a person for whom there is a pair; it is won if the secret is guessed. The control always says what most
+    of these people have: nobody does better who does not know whom the answers are about.
     """
 
     name: ClassVar[str] = "differencing"
@@ -32,14 +32,14 @@ class Differencing:
 
     def run(self, sets: Bools, answers: Numbers, truth: Bools, target: str = "answers") -> Finding:
         """Row j of `sets` says who is counted by answer j; an answer that was refused is not a number."""
-        import numpy as np
-
         given = ~np.isnan(answers)
         person, difference = differences(sets[given], answers[given])
         known, place = np.unique(person, return_inverse=True)
-        total, pairs = np.bincount(place, difference, len(known)), np.bincount(place, minlength=len(known))
+        total = np.bincount(place, difference, len(known))
+        pairs = np.bincount(place, minlength=len(known))
         guess = total >= pairs / 2
-        right, tried = truth[known], len(known)
+        right = truth[known]
+        tried = len(known)
         wins = int((guess == right).sum())
         usual = float(max(right.mean(), 1 - right.mean())) if tried else 1.0
         figures = {"sets": int(given.sum()), "refused": int((~given).sum()), "pairs": len(person)}
@@ -52,8 +52,6 @@ class Differencing:
 
     def ask(self, counting: Counting, secret: str, people: Sequence[Person], target: str = "an interface") -> Finding:
         """Counts everybody who has the secret, and everybody but one named person, one by one."""
-        import numpy as np
-
         sets = ~np.vstack([np.zeros(len(people), dtype=bool), np.eye(len(people), dtype=bool)])
         questions = [(secret,), *((secret, f"NOT ({counting.one(person)})") for person in people)]
         found = [counting.count(*conditions) for conditions in questions]
@@ -70,13 +68,13 @@ class Differencing:
     def honest(generator: np.random.Generator) -> Finding:
         """The same with noise for each answer that hides one person."""
         sets, truth = _answered(generator)
-        return Differencing().run(sets, sets @ truth.astype(float) + generator.laplace(0, 50, len(sets)), truth, "honest")
+        return Differencing().run(
+            sets, sets @ truth.astype(float) + generator.laplace(0, 50, len(sets)), truth, "honest"
+        )
 
 
 def differences(sets: Bools, answers: Numbers) -> tuple[NDArray[np.int64], Numbers]:
     """People in whom two sets differ alone, and the larger set's answer less the smaller one's; every pair once."""
-    import numpy as np
-
     ones = sets.astype(np.float32)
     sizes = sets.sum(axis=1)
     people: list[NDArray[np.int64]] = []
@@ -85,7 +83,9 @@ def differences(sets: Bools, answers: Numbers) -> tuple[NDArray[np.int64], Numbe
         some = slice(start, start + SETS_AT_ONCE)
         shared = np.rint(ones[some] @ ones.T).astype(np.int64)
         large, small = np.nonzero((shared == sizes) & (sizes[some, None] == sizes + 1))
-        people.append(np.argmax(sets[some][large] & ~sets[small], axis=1) if len(large) else np.zeros(0, dtype=np.int64))
+        people.append(
+            np.argmax(sets[some][large] & ~sets[small], axis=1) if len(large) else np.zeros(0, dtype=np.int64)
+        )
         found.append(answers[some][large] - answers[small])
     return (np.concatenate(people), np.concatenate(found)) if people else (np.zeros(0, dtype=np.int64), np.zeros(0))
 
@@ -93,18 +93,18 @@ def differences(sets: Bools, answers: Numbers) -> tuple[NDArray[np.int64], Numbe
 def posterior(difference: float, people: int) -> float:
     """The chance that one of the people in whom two sets differ has the secret, once the two counts are known.
 
-    One person: it is certain. Several: certain where all or none have it, else a share, which is theirs and not the crowd's.
+    One person: it is certain. Several: certain where all or none have it, else a share, which is theirs and not the
+    crowd's.
     """
     return min(max(difference / people, 0.0), 1.0)
 
 
 def _answered(generator: np.random.Generator) -> tuple[Bools, Bools]:
     """Sets of two hundred people, and for sixty of them the same set without one member."""
-    import numpy as np
-
     truth = generator.permutation(np.arange(200) < 100)
     sets = generator.random((60, 200)) < 0.5
     without = sets.copy()
     for row, place in enumerate(generator.permutation(200)[:60]):
-        sets[row, place], without[row, place] = True, False
+        sets[row, place] = True
+        without[row, place] = False
     return np.vstack([sets, without])[generator.permutation(120)], truth

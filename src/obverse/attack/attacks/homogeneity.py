@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import numpy as np
 
 from obverse.attack.examples import diverse_classes, pick
 from obverse.attack.finding import Finding, Rate, judged, share
-from obverse.attack.tables.classes import distinct
-from obverse.attack.tables.persons import people
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from obverse.attack.targets import Table
+from obverse.attack.tables.classes import distinct, people
+from obverse.attack.targets import Table
 
 
 @dataclass(frozen=True, slots=True)
 class Homogeneity:
     """Reads the secret of whoever is known to be in a class of one secret. It takes the release at its word.
 
-    A trial is a row, or a person where a column says whose rows are; it is won if a class of theirs leaves no doubt, because
-    one secret is everybody's there. The control knows only that the person is in the table: it never wins, unless one secret is
-    everybody's in the whole table.
+    A trial is a row, or a person where a column says whose rows are; it is won if a class of theirs leaves no doubt,
+    because one secret is everybody's there. The control knows only that the person is in the table: it never wins,
+    unless one secret is everybody's in the whole table.
     """
 
     name: ClassVar[str] = "homogeneity"
@@ -33,16 +30,18 @@ class Homogeneity:
         self, released: Table, on: Sequence[str], secret: str, target: str = "a release", *, person: str | None = None
     ) -> Finding:
         """`person` names the column that says whose a row is."""
-        import numpy as np
-
         known = people(released, on, secret, person)
-        found, sizes, count = known.found, known.sizes(), len(np.unique(known.whose))
+        found = known.found
+        sizes = known.sizes()
+        count = len(np.unique(known.whose))
         at, holders = known.holders()
         one = np.zeros(len(found), dtype=bool)
         one[at[holders == sizes[at]]] = True
         kinds = np.where(one, 1, distinct(found.codes, known.secrets, len(found)))
         wins = len(np.unique(known.whose[one[found.codes]]))
-        control = float(bool(count) and int(distinct(known.secrets, known.whose, len(known.texts)).max(initial=0)) == count)
+        control = float(
+            bool(count) and int(distinct(known.secrets, known.whose, len(known.texts)).max(initial=0)) == count
+        )
         figures = {
             "classes": len(found),
             "classes_of_one_secret": int(one.sum()),
@@ -54,7 +53,9 @@ class Homogeneity:
             told = f"in {int(one.sum()):,} of {len(found):,} classes one {secret} is everybody's"
         quiet = f"{told}: a class tells nobody's for certain."
         if control:
-            quiet = f"All {known.noun} hold one {secret}: it is certain for everybody in the table, whatever their class."
+            quiet = (
+                f"All {known.noun} hold one {secret}: it is certain for everybody in the table, whatever their class."
+            )
         return judged(
             self.name, target, Rate(wins, count), control, figures=figures,
             leak=f"{told}: it is certain for {share(wins, count)} {known.noun}.",

@@ -5,35 +5,34 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.attack.examples import two_hospitals
 from obverse.attack.finding import Finding, Rate, SignificanceTest, judged, share
 from obverse.attack.tables.classes import coded, column, held_at_most, rows
 from obverse.attack.tables.matching import Matching, matched
+from obverse.attack.targets import Table
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from obverse.attack.targets import Table
-
-    Bools = NDArray[np.bool_]
-    Codes = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Intersection:
     """Keeps the secrets that both releases allow for a person who is known to be in both.
 
-    A trial is such a person; it is won if one secret is left, which neither release left alone. Where the truth is told, that
-    must be the right one, and the control is the same attack with the second release's secrets shuffled among its rows: its
-    mean. Else the releases are taken at their word, and where the second adds nothing it never wins: a chance of zero.
+    A trial is such a person; it is won if one secret is left, which neither release left alone. Where the truth is
+    told, that must be the right one, and the control is the same attack with the second release's secrets shuffled
+    among its rows: its mean. Else the releases are taken at their word, and where the second adds nothing it never
+    wins: a chance of zero.
 
-    Claim:   where the truth is told, a second release whose secrets lie in its rows by chance is blamed with a chance of at
-             most alpha.
-    Proof:   p is the place of the wins that were seen among those of `shuffles` shuffles, which are all alike. That people
-             of one class win or lose together matters to none of it.
+    Claim:   where the truth is told, a second release whose secrets lie in its rows by chance is blamed with a chance
+             of at most alpha.
+    Proof:   p is the place of the wins that were seen among those of `shuffles` shuffles, which are all alike. That
+             people of one class win or lose together matters to none of it.
     Assumes: nothing more.
     """
 
@@ -54,16 +53,17 @@ class Intersection:
         target: str = "two releases",
     ) -> Finding:
         """`truth` names the column of `known` that holds the secret."""
-        import numpy as np
-
         told = [column(first, secret), column(second, secret), *([column(known, truth)] if truth is not None else [])]
         value = coded(np.concatenate(told))
         parts = np.split(value.codes, np.cumsum([len(part) for part in told])[:-1])
-        width, people = len(value.texts), rows(known)
+        width = len(value.texts)
+        people = rows(known)
         search = matched(second, known, on)
-        one, two = _allowed(matched(first, known, on), parts[0], width), _allowed(search, parts[1], width)
+        one = _allowed(matched(first, known, on), parts[0], width)
+        two = _allowed(search, parts[1], width)
         won = _decided(one, two, None if truth is None else parts[2])
-        control, tests = 0.0, []
+        control = 0.0
+        tests = []
         if truth is not None and people:
             shuffled = self._shuffled(one, search, parts[1], parts[2])
             control = float(shuffled.mean()) / people
@@ -84,9 +84,8 @@ class Intersection:
 
     def _shuffled(self, one: Bools, search: Matching, secrets: Codes, right: Codes) -> Codes:
         """The wins of each shuffle of the second release's secrets."""
-        import numpy as np
-
-        generator, width = np.random.default_rng(self.seed), one.shape[1]
+        generator = np.random.default_rng(self.seed)
+        width = one.shape[1]
         drawn = (_allowed(search, generator.permutation(secrets), width) for _ in range(self.shuffles))
         return np.array([int(_decided(one, two, right).sum()) for two in drawn])
 
@@ -106,8 +105,6 @@ class Intersection:
 
 def _allowed(search: Matching, secrets: Codes, width: int) -> Bools:
     """Of each known person: the secrets of the rows that may be the person's."""
-    import numpy as np
-
     held_at_most(max(len(search.released), len(search.people.codes)), width)
     held = np.zeros((len(search.released), width), dtype=bool)
     held[search.released.codes, secrets] = True
@@ -121,8 +118,6 @@ def _allowed(search: Matching, secrets: Codes, width: int) -> Bools:
 
 def _decided(one: Bools, two: Bools, right: Codes | None) -> Bools:
     """Who is left with one secret by both, and by neither alone; with the right one, where that is known."""
-    import numpy as np
-
     both = one & two
     won = (both.sum(axis=1) == 1) & (one.sum(axis=1) > 1) & (two.sum(axis=1) > 1)
     if right is not None:
@@ -132,8 +127,6 @@ def _decided(one: Bools, two: Bools, right: Codes | None) -> Bools:
 
 def _against_shuffles(wins: int, shuffled: Codes, secrets: Codes) -> SignificanceTest:
     """The place of the wins among those of the shuffles; where secrets lie in few ways, no place says much."""
-    import numpy as np
-
     as_many = 1 + len(shuffled)
     ways = math.lgamma(len(secrets) + 1) - sum(math.lgamma(times + 1) for times in np.bincount(secrets).tolist())
     words = f"against {len(shuffled)} shuffles of the second release's secrets"

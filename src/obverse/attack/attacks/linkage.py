@@ -1,42 +1,43 @@
-"""Linkage: a list with names and a release without them, joined on what both tell (ZIP, birth date, sex: Governor Weld)."""
+"""Linkage: a list with names and a release without them, joined on what both tell (ZIP, birth date, sex: Governor
+Weld).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.attack.examples import people_list, pick
 from obverse.attack.finding import Finding, Rate, SignificanceTest, judged, share
 from obverse.attack.permutation import at_least_right, fisher, fisher_at_best
-from obverse.attack.tables.classes import column, distinct, rows, same
+from obverse.attack.tables.classes import column, distinct, persons, rows, same
 from obverse.attack.tables.matching import Matching, matched
-from obverse.attack.tables.persons import persons
+from obverse.attack.targets import Table
 from obverse.core.errors import Refused
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from obverse.attack.targets import Table
-
-    Codes = NDArray[np.int64]
+Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Linkage:
     """Names a known person's row where it is the only one that fits, and the person the only one known whom it fits.
 
-    A trial is a known person who is in the release; it is won if the row that is named is the person's own. The control is
-    people who are not in the release: whoever is "found" among them is found by chance. Where everybody known is in it, the
-    control is the chance to hit the right row blindly. Where several rows fit, nobody is named; how often a blind choice among
-    these would be right is reported beside the verdict. Generalised cells (130**, [20-30), {a, b}, *) fit all they stand for.
+    A trial is a known person who is in the release; it is won if the row that is named is the person's own. The control
+    is people who are not in the release: whoever is "found" among them is found by chance. Where everybody known is in
+    it, the control is the chance to hit the right row blindly. Where several rows fit, nobody is named; how often a
+    blind choice among these would be right is reported beside the verdict. Generalised cells (130**, [20-30), {a, b},
+    *) fit all they stand for.
 
     Claim:   a release whose columns say nothing of whose a row is, is blamed with a chance of at most alpha.
-    Proof:   two tests share alpha. Of those named in the release, at least as many are right as would be if rows had been
-             handed out by chance (`at_least_right`, where the truth is known); and of people in the release more are named,
-             rightly where that is known, than of people who are not (Fisher's exact test, where there are such).
+    Proof:   two tests share alpha. Of those named in the release, at least as many are right as would be if rows had
+             been handed out by chance (`at_least_right`, where the truth is known); and of people in the release more
+             are named, rightly where that is known, than of people who are not (Fisher's exact test, where there are
+             such).
     Assumes: people were not chosen by what their rows say.
 
     Where a column says whose the released rows are, "row" stands for all rows of one person.
@@ -56,23 +57,23 @@ class Linkage:
         target: str = "a release",
         person: str | None = None,
     ) -> Finding:
-        """`truth` names a column of both tables that tells who is who; `outsiders` are people who are surely not released.
+        """`truth`: a column of both tables that identifies a person; `outsiders`: people surely not released.
 
-        `person` names the column of the release that says whose a row is.
+        `person`: the column of the release that says whose a row is.
         """
-        import numpy as np
-
         everybody = _everybody(known, outsiders, on, truth)
         search = matched(released, everybody, on)
         each = persons(released, person)
-        links, first = search.links(each), np.unique(each, return_index=True)[1]
-        named, tests = links >= 0, []
+        links = search.links(each)
+        named = links >= 0
+        tests = []
         if truth is not None:
             who, row_of = same(column(everybody, truth), column(released, truth))
-            whose = row_of[first]
+            whose = row_of[np.unique(each, return_index=True)[1]]
             inside = np.isin(who, whose)
             right = inside & named & (np.append(row_of, -3)[links] == who)
-            rate, outside = Rate(int(right.sum()), int(inside.sum())), Rate(int((named & ~inside).sum()), int((~inside).sum()))
+            rate = Rate(int(right.sum()), int(inside.sum()))
+            outside = Rate(int((named & ~inside).sum()), int((~inside).sum()))
             control: Rate | float = outside if outside.trials else 1 / max(1, len(whose))
             tests = [_against_chance(rate.wins, who[inside], who[inside & named], whose)]
         else:
@@ -86,21 +87,22 @@ class Linkage:
         if truth is not None:
             figures |= {"named_rightly": rate.wins, "best_guess_right": search.right_guesses(who, row_of)}
         which = "row of" if person is None else "person in"
-        told = f"{share(rate.wins, rate.trials)} known people are matched with one {which} the release each"
-        rightly = ", and rightly" if truth is not None else ""
-        what = ", ".join(on)
+        told = f"By {', '.join(on)}, {share(rate.wins, rate.trials)} known people are matched with one {which}"
+        told += " the release each" + (", and rightly" if truth is not None else "")
         apart = " No row fits anybody known: are these columns written alike in both tables?" if search.nobody else ""
         return judged(
             self.name, target, rate, control, figures=figures,
-            leak=f"By {what}, {told}{rightly}; the release is not anonymous.",
-            quiet=f"By {what}, {told}{rightly}; that is not surely more than chance.{apart}", tests=tests,
+            leak=f"{told}; the release is not anonymous.",
+            quiet=f"{told}; that is not surely more than chance.{apart}", tests=tests,
         )  # fmt: skip
 
     @staticmethod
     def planted(generator: np.random.Generator) -> Finding:
         """Names are dropped, everything else is released."""
         everybody = people_list(generator, 3000)
-        return Linkage().run(pick(everybody, slice(0, 2000)), everybody, ("zip", "birth", "sex"), truth="id", target="planted")
+        return Linkage().run(
+            pick(everybody, slice(0, 2000)), everybody, ("zip", "birth", "sex"), truth="id", target="planted"
+        )
 
     @staticmethod
     def honest(generator: np.random.Generator) -> Finding:
@@ -123,10 +125,11 @@ def _crowds(search: Matching, each: Codes, alone: str) -> dict[str, float]:
 
 def _everybody(known: Table, outsiders: Table | None, on: Sequence[str], truth: str | None) -> Table:
     """One list, so that those inside and those outside are as alone in it; Refused where nothing tells them apart."""
-    import numpy as np
-
     if truth is None and outsiders is None:
-        fix = "name a column of both tables that tells who is who (--truth), or people who are surely not in it (--control)"
+        fix = (
+            "name a column of both tables that tells who is who (--truth), or people who are surely not in it "
+            "(--control)"
+        )
         raise Refused("no_control", "without a control group a match may be a coincidence.", fix=fix)
     if outsiders is None:
         return known
@@ -135,9 +138,9 @@ def _everybody(known: Table, outsiders: Table | None, on: Sequence[str], truth: 
 
 
 def _against_chance(right: int, inside: Codes, named: Codes, whose: Codes) -> SignificanceTest:
-    """How many are named rightly, against rows handed out by chance: whose each row is, and who of those inside is named."""
-    import numpy as np
-
+    """How many are named rightly, against rows handed out by chance: whose each row is, and who of those inside is
+    named.
+    """
     held = np.bincount(whose[whose >= 0], minlength=int(inside.max(initial=-1)) + 1)
 
     def blocks(people: Codes) -> Counter[tuple[int, int]]:
@@ -152,5 +155,5 @@ def _against_chance(right: int, inside: Codes, named: Codes, whose: Codes) -> Si
 
 
 def _against_outsiders(rate: Rate, outside: Rate) -> SignificanceTest:
-    p = fisher(rate.wins, rate.trials, outside.wins, outside.trials)
+    p = fisher(wins=rate.wins, trials=rate.trials, control_wins=outside.wins, control_trials=outside.trials)
     return SignificanceTest("against people who are not in the release", p, fisher_at_best(rate.trials, outside.trials))

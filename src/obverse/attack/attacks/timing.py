@@ -1,35 +1,39 @@
-"""Timing: how long a reply takes tells whether somebody's rows are there. Breaks interfaces that reply as soon as they can."""
+"""Timing: how long a reply takes tells whether somebody's rows are there.
+
+Breaks interfaces that reply as soon as they can.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.attack.finding import Finding, Rate, judged, share
 from obverse.core.errors import Refused
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Times = NDArray[np.float64]
-    Reply = Callable[[int], object]  # asks the question of this number; nothing where it is not answered
+Times = NDArray[np.float64]
+Reply = Callable[[int], object]  # asks the question of this number; nothing where it is not answered
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
     """Tells from the time of a reply whether it came from the data with one person, or from the data without.
 
-    Every other reply of each side teaches one limit, and on which side of it "with" is said; those between are guessed. A
-    trial is one of these; it is won if the guess is right. Both sides are as many, so blind guesses are half right.
+    Every other reply of each side teaches one limit, and on which side of it "with" is said; those between are guessed.
+    A trial is one of these; it is won if the guess is right. Both sides are as many, so blind guesses are half right.
 
     Claim:   two interfaces whose replies do not depend on the side are blamed with a chance of at most alpha.
-    Proof:   `measured` draws by chance, from all orders, which of the guessed replies come from which side. Whatever the times
-             are, drift and bursts included, of the k that lie above the limit hypergeometrically many are "with"; the chance
-             that these win too often is summed for all k in tests/unit/attack/attacks/test_timing.py.
-    Assumes: a reply is not slower for the side that was asked before it. Times given to `run` were taken in such an order.
+    Proof:   `measured` draws by chance, from all orders, which of the guessed replies come from which side. Whatever
+             the times are, drift and bursts included, of the k that lie above the limit hypergeometrically many are
+             "with"; the chance that these win too often is summed for all k in
+             tests/unit/attack/attacks/test_timing.py.
+    Assumes: a reply is not slower for the side that was asked before it. Times given to `run` were taken in such an
+             order.
     """
 
     name: ClassVar[str] = "timing"
@@ -38,8 +42,6 @@ class Timing:
 
     def run(self, present: Times, absent: Times, target: str = "two interfaces") -> Finding:
         """Seconds that replies took, in the order in which they were taken, with one person in the data and without."""
-        import numpy as np
-
         count = min(len(present), len(absent)) // 2
         limit, slower = learned(present[0 : 2 * count : 2], absent[0 : 2 * count : 2])
         guessed = present[1 : 2 * count : 2], absent[1 : 2 * count : 2]
@@ -64,14 +66,14 @@ class Timing:
 
     @staticmethod
     def planted(generator: np.random.Generator) -> Finding:
-        """One person's rows cost 0.3 ms, and a reply of about 4 ms varies by half a millisecond, sometimes by much more."""
+        """One person's rows cost 0.3 ms, and a reply of about 4 ms varies by half a millisecond, sometimes by much
+        more.
+        """
         return Timing().run(0.0003 + _played(generator, 2000), _played(generator, 2000), "planted")
 
     @staticmethod
     def honest(generator: np.random.Generator) -> Finding:
         """The same work, but replies leave at the next tenth of a second; only the way back varies."""
-        import numpy as np
-
         ticked = [np.ceil(10 * (extra + _played(generator, 2000))) / 10 for extra in (0.0003, 0.0)]
         back = generator.lognormal(-8, 0.5, (2, 2000))
         return Timing().run(ticked[0] + back[0], ticked[1] + back[1], "honest")
@@ -80,11 +82,9 @@ class Timing:
 def learned(present: Times, absent: Times) -> tuple[float, bool]:
     """The limit that parts the two best, and whether times above it are those with the person.
 
-    Times may be few and equal, as ticks are: a limit lies half way between two of them, as far as can be from both, and equal
-    times always lie on the same side of it.
+    Times may be few and equal, as ticks are: a limit lies half way between two of them, as far as can be from both, and
+    equal times always lie on the same side of it.
     """
-    import numpy as np
-
     limits = np.unique(np.concatenate([present, absent]))
     if not len(limits):
         return 0.0, True
@@ -95,9 +95,9 @@ def learned(present: Times, absent: Times) -> tuple[float, bool]:
 
 
 def chance_of_slower(present: Times, absent: Times) -> float:
-    """The chance that a reply with the person takes longer than one without, equal times halved: the area under the curve."""
-    import numpy as np
-
+    """The chance that a reply with the person takes longer than one without, equal times halved: the area under the
+    curve.
+    """
     if not len(present) or not len(absent):
         return 0.5
     ordered = np.sort(absent)
@@ -108,11 +108,11 @@ def chance_of_slower(present: Times, absent: Times) -> float:
 def measured(present: Reply, absent: Reply, replies: int, seed: int) -> tuple[Times, Times]:
     """Seconds of so many replies of each side, an even number: by turns one that teaches and one to be guessed.
 
-    The two kinds take turns, so that both meet the same drift; the sides of each kind have an order of their own, by chance.
+    The two kinds take turns, so that both meet the same drift; the sides of each kind have an order of their own, by
+    chance.
     """
-    import numpy as np
-
-    generator, half = np.random.default_rng(seed), replies // 2
+    generator = np.random.default_rng(seed)
+    half = replies // 2
     orders = np.stack([generator.permutation(np.arange(2 * half) % 2) for _ in ("teaches", "guessed")], axis=1)
     taken = np.zeros((2, half, 2))  # side, which, kind
     given = np.zeros((2, 2), dtype=np.int64)
@@ -139,7 +139,5 @@ def _elapsed(reply: Reply, number: int) -> float:
 
 def _played(generator: np.random.Generator, replies: int) -> Times:
     """Replies of about 4 ms: a bell curve, and every twentieth meets something that takes longer."""
-    import numpy as np
-
     slow = np.where(generator.random(replies) < 0.05, generator.exponential(0.01, replies), 0.0)
     return np.asarray(generator.normal(0.004, 0.0005, replies) + slow, dtype=np.float64)

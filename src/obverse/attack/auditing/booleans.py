@@ -1,4 +1,8 @@
-"""Boolean auditing: which yes-or-no secrets follow from sums that were answered. Complete where time allows: coNP-complete."""
+"""Boolean auditing: which yes-or-no secrets follow from sums that were answered. Complete where time allows:
+coNP-complete.
+
+Linear algebra modulo a prime, many rows at once: finds what follows by adding and subtracting, proves it in integers.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,81 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from obverse.attack.auditing.linear import combined
-from obverse.attack.auditing.modular import combinations
 from obverse.attack.auditing.sums import Audited, Determined, Sum, Way, checked, inconsistent
 from obverse.core.errors import Refused
+
+PRIME = 2**31 - 1  # products of two remainders fit into 64 bits
+TERM_MAX = 2**15 - 1  # of fractions that a remainder names uniquely: twice its square is below the prime
+CELLS_MAX = 1_000_000  # of the table that is reduced: some seconds
+
+
+def combinations(secrets: int, asked: Sequence[Sum]) -> dict[int, dict[int, Fraction]]:
+    """Secrets that are combinations of the sums, each with one.
+
+    Claim:   each is one, exactly.
+    Proof:   the combination is found modulo a prime, read as fractions, and multiplied out in rationals.
+    Assumes: nothing. A secret whose fractions are large, or whose rank the prime hides, may be missing.
+    """
+    if not asked or len(asked) * (secrets + len(asked)) > CELLS_MAX:
+        return {}
+    table = np.zeros((len(asked), secrets + len(asked)), dtype=np.int64)
+    for number, one in enumerate(asked):
+        table[number, list(one.of)] = 1
+        table[number, secrets + number] = 1
+    _reduce(table, secrets)
+    alone = np.flatnonzero(np.count_nonzero(table[:, :secrets], axis=1) == 1)
+    found: dict[int, dict[int, Fraction]] = {}
+    for row in alone:
+        secret = int(np.flatnonzero(table[row, :secrets])[0])
+        made = {int(q): _fraction(int(table[row, secrets + q])) for q in np.flatnonzero(table[row, secrets:])}
+        if all(made.values()) and _is_unit(secret, made, asked):
+            found[secret] = made
+    return found
+
+
+def _reduce(table: NDArray[np.int64], columns: int) -> None:
+    """To reduced rows, in place."""
+    top = 0
+    for column in range(columns):
+        below = np.flatnonzero(table[top:, column])
+        if not len(below):
+            continue
+        pivot = top + int(below[0])
+        table[[top, pivot]] = table[[pivot, top]]
+        table[top] = table[top] * pow(int(table[top, column]), -1, PRIME) % PRIME
+        others = np.flatnonzero(table[:, column])
+        others = others[others != top]
+        table[others] = (table[others] - table[others, column][:, None] * table[top] % PRIME) % PRIME
+        top += 1
+        if top == len(table):
+            return
+
+
+def _fraction(remainder: int) -> Fraction:
+    """The fraction with small terms that this remainder stands for; zero if there is none."""
+    a = PRIME
+    b = remainder
+    x = 0
+    y = 1
+    while b > TERM_MAX:
+        a, b, x, y = b, a % b, y, x - a // b * y
+    return Fraction(b, y) if y and abs(y) <= TERM_MAX else Fraction(0)
+
+
+def _is_unit(secret: int, made: dict[int, Fraction], asked: Sequence[Sum]) -> bool:
+    total: dict[int, Fraction] = {}
+    for number, factor in made.items():
+        for place in asked[number].of:
+            total[place] = total.get(place, Fraction(0)) + factor
+    return total.pop(secret, Fraction(0)) == 1 and not any(total.values())
+
 
 SOLVER = "glucose4"
 CONFLICTS = 5_000  # between two looks at the clock
@@ -23,15 +96,18 @@ def audit_booleans(secrets: int, asked: Sequence[Sum], *, time_limit_s: float = 
     """Which secrets every database with these answers agrees on.
 
     Claim:   a secret that is called determined is; one that is called free is not; the rest is called undecided.
-    Proof:   by linear algebra it is a combination of answers, checked in rationals, and needs no solver. By satisfiability:
-             no assignment with these answers gives it the other value (unsat, also where only some of the sums could be
-             written down), or one does (a model, which also frees every other secret that it has otherwise than the first
-             model, where all could). A certificate's questions alone are unsat with the other value.
+    Proof:   by linear algebra it is a combination of answers, checked in rationals, and needs no solver. By
+             satisfiability: no assignment with these answers gives it the other value (unsat, also where only some of
+             the sums could be written down), or one does (a model, which also frees every other secret that it has
+             otherwise than the first model, where all could). A certificate's questions alone are unsat with the other
+             value.
     Assumes: the solver is right; each secret is 0 or 1.
     """
     checked(secrets, asked)
     if not all(isinstance(one.answer, int) for one in asked):
-        raise Refused("bad_sums", "auditing yes-or-no secrets needs whole sums.", fix="Give them, or audit real numbers.")
+        raise Refused(
+            "bad_sums", "auditing yes-or-no secrets needs whole sums.", fix="Give them, or audit real numbers."
+        )
     deadline = time.monotonic() + time_limit_s
     if wrong := [number for number, one in enumerate(asked) if not 0 <= int(one.answer or 0) <= len(one.of)]:
         raise inconsistent(wrong[:1])
@@ -42,7 +118,9 @@ def audit_booleans(secrets: int, asked: Sequence[Sum], *, time_limit_s: float = 
     if neither := [secret for secret, value in known.items() if value not in (0, 1)]:
         raise inconsistent(sorted(numbers[q] for q in linear[neither[0]]))
     with closing(_Clauses(used, deadline)) as clauses:
-        values, undecided = _decided(clauses, {secret: int(value or 0) for secret, value in known.items()}, deadline, numbers)
+        values, undecided = _decided(
+            clauses, {secret: int(value or 0) for secret, value in known.items()}, deadline, numbers
+        )
         found = []
         for secret, value in sorted(values.items()):
             core, minimal = clauses.core(secret, value, linear.get(secret, range(len(used))), deadline)
@@ -54,7 +132,9 @@ def audit_booleans(secrets: int, asked: Sequence[Sum], *, time_limit_s: float = 
 def _decided(
     clauses: _Clauses, known: dict[int, int], deadline: float, numbers: Sequence[int]
 ) -> tuple[dict[int, int], set[int]]:
-    """Values of the determined secrets, those that are known already among them, and those that were not decided in time."""
+    """Values of the determined secrets, those that are known already among them, and those that were not decided in
+    time.
+    """
     touched = {place for one in clauses.asked for place in one.of}
     first = clauses.model((), deadline)
     if first is None:
@@ -83,7 +163,9 @@ def _decided(
 
 @dataclass(slots=True)
 class _Clauses:
-    """The sums as clauses, twice: plain to decide with, and with a switch for each question to find certificates with."""
+    """The sums as clauses, twice: plain to decide with, and with a switch for each question to find certificates
+    with.
+    """
 
     asked: Sequence[Sum]
     deadline: float
@@ -144,7 +226,8 @@ class _Clauses:
         needed = sorted(among)
         if _solved(self._switched, [*(self._switches[q] for q in needed), *assumed], deadline) is not False:
             return needed, False
-        needed, minimal = self._used(), True
+        needed = self._used()
+        minimal = True
         for number in list(needed):
             rest = [self._switches[q] for q in needed if q != number]
             found = _solved(self._switched, [*rest, *assumed], deadline) if number in needed else True
@@ -162,7 +245,8 @@ class _Clauses:
 
         top = 1 + max((place for one in self.asked for place in one.of), default=0)
         for number, one in enumerate(self.asked):
-            literals, answer = [1 + place for place in sorted(one.of)], int(one.answer or 0)
+            literals = [1 + place for place in sorted(one.of)]
+            answer = int(one.answer or 0)
             if answer in (0, len(literals)):
                 yield from (([literal if answer else -literal], number) for literal in literals)
             elif not _wide(one):

@@ -16,9 +16,9 @@ class Basis:
     """Sums that were answered, as reduced rows: each has a leading secret that no other row has.
 
     Claim:   a real secret is determined if and only if one of the rows is that secret alone.
-    Proof:   secret i is determined iff the unit vector of i lies in the span of the questions (else the null space has a
-             vector that moves it). In reduced form a vector of the span is the sum of the rows of its leading secrets, so
-             the unit vector, which has one entry, is a row itself.
+    Proof:   secret i is determined iff the unit vector of i lies in the span of the questions (else the null space has
+             a vector that moves it). In reduced form a vector of the span is the sum of the rows of its leading
+             secrets, so the unit vector, which has one entry, is a row itself.
     Assumes: secrets may be any real numbers. All arithmetic is rational.
     """
 
@@ -33,11 +33,14 @@ class Basis:
         lead = min(row)
         factor = 1 / row[lead]
         row, made = ({place: entry * factor for place, entry in one.items()} for one in (row, made))
-        rows, made_of = {}, {}
+        rows = {}
+        made_of = {}
         for other, its in self.rows.items():
-            rows[other], made_of[other] = its, self.made_of[other]
+            rows[other] = its
+            made_of[other] = self.made_of[other]
             if lead in its:
-                rows[other], made_of[other] = dict(its), dict(self.made_of[other])
+                rows[other] = dict(its)
+                made_of[other] = dict(self.made_of[other])
                 _add(rows[other], row, -its[lead])
                 _add(made_of[other], made, -its[lead])
         return Basis({**rows, lead: row}, {**made_of, lead: made})

@@ -1,7 +1,9 @@
-"""Auditors that sit before a database and grant or deny each sum: two that are simulatable, and a naive one that is not.
+"""Auditors that sit before a database and grant or deny each sum: two that are simulatable, and a naive one that is
+not.
 
-An auditor is simulatable if its decision is computed from what the asker knows already: the questions, and the answers given
-so far. Then a denial tells nothing. The naive auditor looks at the true answer first, and its denials give secrets away.
+An auditor is simulatable if its decision is computed from what the asker knows already: the questions, and the answers
+given so far. Then a denial tells nothing. The naive auditor looks at the true answer first, and its denials give
+secrets away.
 """
 
 from __future__ import annotations
@@ -9,14 +11,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.attack.auditing.linear import Basis
 from obverse.core.errors import Refused, invariant
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 WORLDS_BITS = 20  # secrets up to which all databases are listed
 
@@ -26,8 +26,8 @@ class LinearAuditor:
     """Real secrets: a sum is denied if with those granted before it would determine a value.
 
     Claim:   no secret is ever determined by the answers and the denials together.
-    Proof:   the decision takes neither answers nor secrets, so a denial can be computed by the asker. The answers determine
-             a real secret if and only if Basis says so, and no sum is granted after which it does.
+    Proof:   the decision takes neither answers nor secrets, so a denial can be computed by the asker. The answers
+             determine a real secret if and only if Basis says so, and no sum is granted after which it does.
     Assumes: secrets may be any real numbers. Bounds that are publicly known, or whole numbers, can give away more.
     """
 
@@ -46,16 +46,17 @@ class LinearAuditor:
 
 @dataclass(slots=True)
 class BooleanAuditor:
-    """Yes-or-no secrets, drawn independently with a known chance `prior`: a sum is denied if its answer might tell too much.
+    """Yes-or-no secrets, drawn independently with a known chance `prior`: a sum is denied if its answer might tell too
+    much.
 
-    There an answer of none or all always determines, so certainty cannot be the measure. Told too much means: for some secret
-    the chance of yes, or that of no, was multiplied by something outside 1 - widening .. 1 / (1 - widening).
+    There an answer of none or all always determines, so certainty cannot be the measure. Told too much means: for some
+    secret the chance of yes, or that of no, was multiplied by something outside 1 - widening .. 1 / (1 - widening).
 
-    Claim:   over secrets drawn from the prior and `rounds` questions, however chosen, that ever happens with chance at most
-             `risk`. Denials tell nothing.
+    Claim:   over secrets drawn from the prior and `rounds` questions, however chosen, that ever happens with chance at
+             most `risk`. Denials tell nothing.
     Proof:   Kenthapadi, Mishra and Nissim 2005, with the posterior computed exactly by listing all databases. A sum is
-             granted only if, given the answers so far, its answer tells too much with chance at most risk / rounds; the union
-             bound over the rounds. The decision takes only the questions and answers, so it is simulatable.
+             granted only if, given the answers so far, its answer tells too much with chance at most risk / rounds; the
+             union bound over the rounds. The decision takes only the questions and answers, so it is simulatable.
     Assumes: the asker knows no more than the prior, and asks at most `rounds` questions (later ones are denied).
     """
 
@@ -69,12 +70,12 @@ class BooleanAuditor:
     _chances: NDArray[np.float64] = field(init=False)
 
     def __post_init__(self) -> None:
-        import numpy as np
-
         shares = (self.prior, self.widening, self.risk)
         invariant(all(0 < share < 1 for share in shares) and self.rounds >= 1, "shares lie between zero and one")
         if not 1 <= self.secrets <= WORLDS_BITS:
-            raise Refused("too_many_secrets", f"this auditor lists all databases, so it takes up to {WORLDS_BITS} secrets.")
+            raise Refused(
+                "too_many_secrets", f"this auditor lists all databases, so it takes up to {WORLDS_BITS} secrets."
+            )
         numbers = np.arange(1 << self.secrets)
         self._worlds = (numbers[:, None] >> np.arange(self.secrets) & 1).astype(np.bool_)
         ones = self._worlds.sum(axis=1)
@@ -82,8 +83,6 @@ class BooleanAuditor:
 
     def grants(self, of: Iterable[int]) -> bool:
         """Whether the sum over these secrets is answered; uses no secret. Tell the answer by `answered`."""
-        import numpy as np
-
         self.asked += 1
         if self.asked > self.rounds:
             return False
@@ -103,17 +102,22 @@ class BooleanAuditor:
         there = self._worlds[:, sorted(of)].sum(axis=1) == answer
         if not there.any():  # with no database left every question would seem harmless
             raise Refused("inconsistent_sums", "no secrets have these answers.", fix="Check the sets and the sums.")
-        self._worlds, self._chances = self._worlds[there], self._chances[there]
+        self._worlds = self._worlds[there]
+        self._chances = self._chances[there]
 
     def _tells(self, yes: NDArray[np.float64]) -> bool:
-        low, high = 1 - self.widening, 1 / (1 - self.widening)
+        low = 1 - self.widening
+        high = 1 / (1 - self.widening)
         ratios = (yes / self.prior, (1 - yes) / (1 - self.prior))
         return any(bool((one < low).any() or (one > high).any()) for one in ratios)
 
 
 @dataclass(slots=True)
 class NaiveAuditor:
-    """Denies a sum if its true answer, with those given before, determines a secret. Denials disclose: see `consistent`."""
+    """Denies a sum if its true answer, with those given before, determines a secret.
+
+    Denials disclose: see `consistent`.
+    """
 
     secrets: Sequence[int]
     given: list[tuple[frozenset[int], int]] = field(default_factory=list)

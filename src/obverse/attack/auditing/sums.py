@@ -21,7 +21,9 @@ class Sum:
     answer: int | Fraction | None = None
 
     def __post_init__(self) -> None:
-        invariant(all(0 <= place < SECRETS_MAX for place in self.of), f"secrets have numbers from 0 to {SECRETS_MAX - 1}")
+        invariant(
+            all(0 <= place < SECRETS_MAX for place in self.of), f"secrets have numbers from 0 to {SECRETS_MAX - 1}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,9 @@ class Determined:
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """Every secret is determined, free (two databases that answer alike differ in it), or undecided in the time given."""
+    """Every secret is determined, free (two databases that answer alike differ in it), or undecided in the time
+    given.
+    """
 
     secrets: int
     questions: int

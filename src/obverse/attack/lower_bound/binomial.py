@@ -39,7 +39,9 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 def _fraction(x: float, a: float, b: float) -> float:
     """The continued fraction 1 + d1/(1 + d2/(1 + ...)) of I_x(a, b), by Lentz's forward recurrence."""
-    value, c, d = 1.0, 1.0, 0.0
+    value = 1.0
+    c = 1.0
+    d = 0.0
     for i in range(1, 200_000):
         m = i // 2
         if i % 2:
@@ -56,7 +58,8 @@ def _fraction(x: float, a: float, b: float) -> float:
 
 def _bisect(before: Callable[[float], bool]) -> tuple[float, float]:
     """Two neighbouring doubles of [0, 1], or nearly, between which a falling predicate turns false."""
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     while high - low > 1e-15 * low + _TINY:
         middle = (low + high) / 2
         if middle in (low, high):

@@ -5,21 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.attack.lower_bound import binomial
-from obverse.attack.lower_bound.events import AnyEvent, Candidates, candidates
-from obverse.attack.lower_bound.last_bits import last_bits
-from obverse.attack.lower_bound.reachable import Supposed, reachable
-from obverse.attack.lower_bound.tails import tails
+from obverse.attack.lower_bound.events import AnyEvent, Candidates, candidates, tails
+from obverse.attack.lower_bound.floating_point import Supposed, last_bits, reachable
 from obverse.core.errors import invariant
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Samples = NDArray[Any]
+Floats = NDArray[np.float64]
 
-    Samples = NDArray[Any]
-    Floats = NDArray[np.float64]
 
 Chosen = tuple[AnyEvent, bool]  # an event, and whether it is the likelier one on the right
 MASS_MIN = 1e-3  # of an event on its likelier side: what is rarer is chance, or needs more samples
@@ -38,14 +36,16 @@ class Evidence:
 
 
 def epsilon_lower_bound(left: Samples, right: Samples, *, delta: float = 0.0, alpha: float = 1e-9) -> Evidence:
-    """The largest epsilon that the samples refute at this delta; outputs are whole numbers, real numbers or rows of them.
+    """The largest epsilon that the samples refute at this delta; outputs are whole numbers, real numbers or rows of
+    them.
 
     Claim:   if the two samples come from an (epsilon, delta)-DP mechanism on neighbouring inputs, the bound exceeds
              epsilon with chance at most alpha.
-    Proof:   one event of each group, with a direction, is chosen on the first halves, so the counts of the second halves are
-             binomial. P, an event's probability on the likelier side, is below its Clopper-Pearson bound `low` with chance at
-             most alpha / 2 over the number of events judged; Q, on the other side, is above `high` with as much. Otherwise
-             P <= exp(epsilon) Q + delta gives epsilon >= ln((low - delta) / high). A coin of ours for ties is post-processing.
+    Proof:   one event of each group, with a direction, is chosen on the first halves, so the counts of the second
+             halves are binomial. P, an event's probability on the likelier side, is below its Clopper-Pearson bound
+             `low` with chance at most alpha / 2 over the number of events judged; Q, on the other side, is above `high`
+             with as much. Otherwise P <= exp(epsilon) Q + delta gives epsilon >= ln((low - delta) / high). A coin of
+             ours for ties is post-processing.
     Assumes: samples are independent.
     """
     invariant(min(len(left), len(right)) >= 4, "evidence needs samples of both sides")
@@ -58,7 +58,9 @@ def epsilon_lower_bound(left: Samples, right: Samples, *, delta: float = 0.0, al
 def strongest(
     chosen: Sequence[Chosen], hits: Sequence[tuple[int, int]], trials: tuple[int, int], *, delta: float, alpha: float
 ) -> Evidence:
-    """What the strongest of these events refutes, chosen without the samples that are counted here; they share alpha."""
+    """What the strongest of these events refutes, chosen without the samples that are counted here; they share
+    alpha.
+    """
     found: list[Evidence] = []
     for (event, likelier_is_right), (left, right) in zip(chosen, hits):
         counts, tried = ((right, left), trials[::-1]) if likelier_is_right else ((left, right), trials)
@@ -93,14 +95,15 @@ def refuted(hits: tuple[int, int], trials: tuple[int, int], *, delta: float, alp
     return max(0.0, math.log(low / high) * (1 - 1e-12)) if low > 0 else 0.0
 
 
-def choose(left: Samples, right: Samples, *, delta: float, alpha: float, supposed: Supposed | None = None) -> list[Chosen]:
-    """Of each group the event that promises the largest bound: tails, last bits, and what the textbook's sampler can reach.
+def choose(
+    left: Samples, right: Samples, *, delta: float, alpha: float, supposed: Supposed | None = None
+) -> list[Chosen]:
+    """Of each group the event that promises the largest bound: tails, last bits, and what the textbook's sampler can
+    reach.
 
     The last two are of real numbers; the third where an attacker supposes something of the noise. What they see is rare
     beside tails, and would not be chosen over them.
     """
-    import numpy as np
-
     whole = left.ndim == right.ndim == 1 and left.dtype.kind in "biu" and right.dtype.kind in "biu"
     groups = [[candidates(left.astype(np.int64), right.astype(np.int64))]] if whole else [tails(left, right)]
     groups += last_bit_groups(left, right, supposed)
@@ -118,13 +121,12 @@ def best(families: Sequence[Candidates], *, delta: float, alpha: float) -> Chose
 
     All events share alpha here, so that the best of many by chance is not preferred; and none is rarer than MASS_MIN.
     """
-    import numpy as np
-
     weight = math.log(4 * sum(len(one.left) for one in families) / alpha)
     found: tuple[float, Candidates, int, bool] | None = None
     for one in families:
         n, m = one.trials
-        p, q = one.left / n, one.right / m
+        p = one.left / n
+        q = one.right / m
         for swapped in (False, True):
             promised = _promise(q, p, (m, n), delta, weight) if swapped else _promise(p, q, (n, m), delta, weight)
             place = int(np.argmax(promised))
@@ -137,8 +139,6 @@ def best(families: Sequence[Candidates], *, delta: float, alpha: float) -> Chose
 
 def _promise(p: Floats, q: Floats, trials: tuple[int, int], delta: float, weight: float) -> Floats:
     """About what `refuted` would give, by Bernstein's form of the bounds; only the choice of the event rests on it."""
-    import numpy as np
-
     low = p - np.sqrt(2 * weight * p * (1 - p) / trials[0]) - weight / trials[0] - delta
     high = q + np.sqrt(2 * weight * q * (1 - q) / trials[1]) + weight / trials[1]
     found: Floats = np.where(low > 0, np.log(np.maximum(low, 1e-300) / high), low - 1e6)

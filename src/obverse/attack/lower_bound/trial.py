@@ -1,26 +1,171 @@
-"""A mechanism on trial: it is sampled on neighbouring inputs, and whoever claims too small an epsilon is refuted."""
+"""A mechanism on trial: it is sampled on neighbouring inputs, and whoever claims too small an epsilon is refuted.
+
+Outputs as arrays of numbers. Each is turned into its numbers by itself: what was drawn beside it must not matter.
+
+Else two inputs could be told apart by how a whole batch is written, and an honest mechanism that sometimes says "none"
+in place of a number would be refuted.
+
+Pairs of inputs worth trying: where mechanisms over lists of numbers usually break.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from decimal import Decimal
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.attack.lower_bound.events import Event
 from obverse.attack.lower_bound.evidence import Evidence, choose, epsilon_lower_bound, strongest
-from obverse.attack.lower_bound.outputs import Form, counted, form_of, written
-from obverse.attack.lower_bound.reachable import WHOLE_MAX, Supposed
+from obverse.attack.lower_bound.floating_point import WHOLE_MAX, Supposed
 from obverse.core.errors import Refused, invariant
+
+Vector = tuple[float, ...]
+VectorPair = tuple[Vector, Vector]
+Moves = Literal["one", "all"]  # which numbers neighbours may differ in: one of them, or every one
+
+
+def pairs(length: int, move: float = 1.0, moves: Moves = "all", base: float = 0.0) -> tuple[VectorPair, ...]:
+    """Neighbouring lists of this length in which a number moves by at most `move`.
+
+    All but one flipped, all up, one up, half up and half down, one above while all others are below; each pair is to be
+    tried in both directions, which the evidence does.
+    """
+    invariant(length >= 1, "an input has numbers")
+    low: Vector = (base,) * length
+    up = base + move
+
+    def raised(places: range) -> Vector:
+        return tuple(up if i in places else base for i in range(length))
+
+    found: list[VectorPair] = [(low, raised(range(1))), (low, raised(range(length - 1, length)))]
+    if moves == "all" and length > 1:
+        half = length // 2
+        found += [
+            (low, raised(range(length))),
+            (low, raised(range(1, length))),
+            (raised(range(1)), raised(range(1, length))),
+            (raised(range(length - 1)), raised(range(length - 1, length))),
+            (raised(range(half)), raised(range(half, length))),
+        ]
+    return tuple(dict.fromkeys(found))
+
+
+INT64_END = 2.0**63
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How each output is written: numbers of one shape, as they are; without a shape, a number that stands for its
+    words.
+
+    In a form of numbers an output that is no such number, or of another shape, is the number of its words, in every
+    place.
+    """
+
+    shape: tuple[int, ...] | None
+    whole: bool = False  # single whole numbers
+
+    @property
+    def width(self) -> int:
+        return max(1, math.prod(self.shape or ()))
+
+    def array(self, found: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
+        """These outputs. The same output gives the same numbers, in whatever company."""
+        if self.shape is None:
+            return np.array([_word(one) for one in found], dtype=np.int64)
+        numbers = _numbers(found)
+        if numbers is not None and numbers.shape[1:] == self.shape and (numbers.dtype.kind in "iu" or not self.whole):
+            return numbers if self.shape else numbers.astype(np.int64 if self.whole else np.float64)
+        kind = np.int64 if self.whole else np.float64
+        return np.array([self._alone(one) for one in found], dtype=kind).reshape(len(found), *self.shape)
+
+    def _alone(self, one: Any) -> Any:
+        numbers = _numbers([one])
+        if numbers is None or numbers.shape[1:] != self.shape:
+            return np.full(self.shape or (), _word(one))
+        if self.whole and numbers.dtype.kind == "f":
+            value = float(numbers[0])
+            return int(value) if value.is_integer() and -INT64_END <= value < INT64_END else _word(one)
+        return numbers[0].astype(np.int64) if self.whole else numbers[0]
+
+
+def form_of(batches: Sequence[Any]) -> Form:
+    """The form that fits these; it is to be chosen on other outputs than those that are counted.
+
+    Where some outputs are no numbers, or of several lengths, it is that of most of those that are: the others are told
+    apart by their words, and noise on the numbers is seen all the same.
+    """
+    found = [_numbers(batch) for batch in batches]
+    whole = [one for one in found if one is not None]
+    if len(whole) < len(found):
+        alone = (_numbers([one]) for batch in batches for one in batch)
+        whole = [one for one in alone if one is not None and 0 not in one.shape]
+    elif len({one.shape[1:] for one in whole}) != 1 or any(0 in one.shape[1:] for one in whole):
+        fix = "Give inputs of one length, at least 1. If these are neighbours, the length alone tells them apart."
+        raise Refused("bad_outputs", "outputs of the two inputs are not of one length, or empty.", fix=fix)
+    shapes = Counter(one.shape[1:] for one in whole)
+    if not shapes:
+        return Form(None)
+    shape = min(shapes, key=lambda one: (-shapes[one], one))
+    return Form(shape, shape == () and all(one.dtype.kind in "iu" for one in whole if one.shape[1:] == ()))
+
+
+def counted(found: Any, n: int) -> Any:
+    """What a target gave, if it is n outputs."""
+    try:
+        fits = len(found) == n and not isinstance(found, (str, bytes, dict, set, frozenset))
+    except TypeError:
+        fits = False
+    if not fits:
+        raise Refused("bad_outputs", f"the target was asked for {n} outputs and gave something else.",
+                      fix="Return a list or an array of n outputs: numbers, rows of numbers, or texts.")  # fmt: skip
+    return found
+
+
+def _numbers(found: Any) -> NDArray[Any] | None:
+    """As an array of numbers; None where one of them is something else, or their lengths differ."""
+    try:
+        array = np.asarray(found)
+    except ValueError:
+        return None
+    if array.dtype.kind == "b":
+        return array.astype(np.int64)
+    if array.dtype.kind == "O" and all(isinstance(one, (Real, Decimal)) for one in array.flat):
+        with suppress(OverflowError):  # fractions, and whole numbers beyond 64 bits
+            return array.astype(np.float64)
+    return array if array.dtype.kind in "iuf" else None
+
+
+def written(one: Any) -> str:
+    """An output in words."""
+    return repr(one.tolist() if hasattr(one, "tolist") else one)
+
+
+def _word(one: Any) -> int:
+    return int.from_bytes(hashlib.blake2b(written(one).encode(), digest_size=8).digest(), "little", signed=True)
+
 
 Draw = Callable[[Any, int], Any]  # an input and a number n: n independent outputs
 Pair = tuple[Any, Any]
 BLOCK = 1 << 18  # numbers that are drawn at a time where outputs are counted
 CHOOSING_MAX = 1 << 22  # numbers of a side that choose the event
 SEARCHED = 2  # half as many outputs again are spent on finding the worst pair
-PILOT_MIN, PILOT_ALPHA = 1000, 0.5  # pairs are compared by what they rather show than not
+# pairs are compared by what they rather show than not
+PILOT_MIN = 1000
+PILOT_ALPHA = 0.5
 ALPHA = 0.05
-WORDS, WORD_MAX = 4, 60  # of an event of outputs that are no numbers
+# of an event of outputs that are no numbers
+WORDS = 4
+WORD_MAX = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +184,15 @@ class Verdict:
     @property
     def sentence(self) -> str:
         found = self.evidence
-        sure, least = confidence_words(found.alpha), f"{found.epsilon:.4g}"
+        sure = confidence_words(found.alpha)
+        least = f"{found.epsilon:.4g}"
         at = f" at delta {found.delta:g}" if found.delta else ""
         if self.refuted:
             return (
-                f"Refuted: the claim of epsilon {self.claimed:g}{at} is false with confidence {sure}. Epsilon is at least "
-                f"{least}: the event '{found.event}' happened {found.hits[0]:,} of {found.trials[0]:,} times on one input and "
+                f"Refuted: the claim of epsilon {self.claimed:g}{at} is false with confidence {sure}. Epsilon is at "
+                "least "
+                f"{least}: the event '{found.event}' happened {found.hits[0]:,} of {found.trials[0]:,} times on one "
+                "input and "
                 f"{found.hits[1]:,} of {found.trials[1]:,} times on its neighbour."
             )
         stands = f"Epsilon {self.claimed:g}{at} is not refuted" if self.claimed is not None else "No claim was tried"
@@ -83,16 +231,18 @@ def trial(
 ) -> Verdict:
     """Look for the worst pair on outputs of its own, then measure it on fresh ones.
 
-    Claim:   if the mechanism is (epsilon, delta)-DP and the pairs are neighbours, the bound exceeds epsilon with a chance of
-             at most alpha.
-    Proof:   the pair, the form and the events are chosen on other outputs than those that are counted, and the form writes
-             each output by itself, which is post-processing; then as epsilon_lower_bound.
+    Claim:   if the mechanism is (epsilon, delta)-DP and the pairs are neighbours, the bound exceeds epsilon with a
+             chance of at most alpha.
+    Proof:   the pair, the form and the events are chosen on other outputs than those that are counted, and the form
+             writes each output by itself, which is post-processing; then as epsilon_lower_bound.
     Assumes: outputs are independent draws.
     """
     invariant(len(pairs) >= 1 and samples >= 8, "a trial needs a pair of inputs and some outputs")
     if not 0 <= delta < 1 or (claimed is not None and not 0 <= claimed < math.inf):
         raise Refused("bad_parameter", "a claim has an epsilon of at least 0 and a delta from 0 to below 1.")
-    drawn = _Counted(draw, samples * 2 + (2 * _pilot(samples, len(pairs)) * len(pairs) if len(pairs) > 1 else 0), progress)
+    drawn = _Counted(
+        draw, samples * 2 + (2 * _pilot(samples, len(pairs)) * len(pairs) if len(pairs) > 1 else 0), progress
+    )
     pair = pairs[0] if len(pairs) == 1 else _worst(drawn, pairs, _pilot(samples, len(pairs)), delta)
     supposed = Supposed(claimed, _truths(pair)) if claimed else None
     return Verdict(_measured(drawn, pair, samples, delta, alpha, supposed), pair, len(pairs), claimed)
@@ -118,7 +268,9 @@ def _truths(pair: Pair) -> tuple[float, float] | None:
     return (float(plain[0]), float(plain[1])) if fits else None
 
 
-def _measured(draw: _Counted, pair: Pair, samples: int, delta: float, alpha: float, supposed: Supposed | None) -> Evidence:
+def _measured(
+    draw: _Counted, pair: Pair, samples: int, delta: float, alpha: float, supposed: Supposed | None
+) -> Evidence:
     form = form_of([draw(side, min(64, samples // 2)) for side in pair])
     choosing = min(samples // 2, max(10_000, CHOOSING_MAX // form.width))
     seen = [draw(side, choosing) for side in pair]
@@ -126,7 +278,8 @@ def _measured(draw: _Counted, pair: Pair, samples: int, delta: float, alpha: flo
     first = chosen[0][0]
     said = _named(form, first, seen) if form.shape is None and isinstance(first, Event) else None
     del seen
-    hits, left = [[0, 0] for _ in chosen], samples - choosing
+    hits = [[0, 0] for _ in chosen]
+    left = samples - choosing
     while left:
         some = min(left, max(1, BLOCK // form.width))
         for place, side in enumerate(pair):

@@ -1,9 +1,9 @@
 """What a released cell may stand for: a value itself, a mask, a range, a set of values, or anything.
 
-Written forms: `130**` and `3*` (a sign for each star), `*` or nothing (anything), `[20-30)`, `[20, 30]`, `20-29`, `<30`,
-`>=40`, `{a, b}`, `a | b` (each part again such a cell), `a .. d` (texts in that order), and `1940s`, `1945` or `1945-07` for
-dates of that time, however dates are written: 1945-07-31, 7/31/1945 or 7/31/45. A cell always stands for what is written like
-it; a number is the same however it is written, whatever its size.
+Written forms: `130**` and `3*` (a sign for each star), `*` or nothing (anything), `[20-30)`, `[20, 30]`, `20-29`,
+`<30`, `>=40`, `{a, b}`, `a | b` (each part again such a cell), `a .. d` (texts in that order), and `1940s`, `1945` or
+`1945-07` for dates of that time, however dates are written: 1945-07-31, 7/31/1945 or 7/31/45. A cell always stands for
+what is written like it; a number is the same however it is written, whatever its size.
 """
 
 from __future__ import annotations
@@ -12,21 +12,22 @@ import datetime as dt
 import re
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    Places = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
+Places = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
 
 ANYTHING = ("*", "", "?")
 END = r"-?\d+(?:\.\d+)?|\d{4}-\d{2}-\d{2}"
 RANGE = re.compile(rf"([\[(]?)\s*({END})\s*(?:-|–|,|;|\.\.|to)\s*({END})\s*([\])]?)")
 HALF = re.compile(rf"(<=|>=|<|>|≤|≥)\s*({END})")
 PART_OF_A_DATE = re.compile(r"\d{4}(-\d{2})?|\d{3}0s")
-EITHER, FROM_TO = " | ", " .. "
+EITHER = " | "
+FROM_TO = " .. "
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 MONTH_FIRST = re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})\b")
 NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?")
@@ -34,9 +35,10 @@ WHOLE_MAX = 2.0**53  # from here on doubles leave numbers out
 
 
 def standing(cells: Sequence[str | None], values: Sequence[str | None]) -> list[Places]:
-    """For each cell, the places of the known values that it may stand for. A value that is not known may be anything."""
-    import numpy as np
+    """For each cell, the places of the known values that it may stand for.
 
+    A value that is not known may be anything.
+    """
     known = _Known(values)
     return [np.flatnonzero(known.fits(cell)) if known.general(cell) else known.alike(cell) for cell in cells]
 
@@ -45,8 +47,6 @@ class _Known:
     """The known values, ready to be compared: as texts by length, as numbers, and as dates."""
 
     def __init__(self, values: Sequence[str | None]) -> None:
-        import numpy as np
-
         self.written = np.array(["" if v is None else v for v in values], dtype=np.str_)
         values = [v if v is None else _year_first(v) for v in values]
         self.texts = np.array(["" if v is None else v for v in values], dtype=np.str_)
@@ -73,30 +73,29 @@ class _Known:
 
     def alike(self, cell: str | None) -> Places:
         """The places of the value itself; a number however it is written."""
-        import numpy as np
-
         found = self._places.get(_key(cell and _year_first(cell)), [])
         return np.union1d(np.array(found, dtype=np.int64), self._always)
 
     def fits(self, cell: str | None) -> Bools:
-        import numpy as np
-
         if cell is None or cell in ANYTHING:
             return np.ones(len(self.texts), dtype=bool)
         return np.asarray(self._stands(cell) | (self.texts == _year_first(cell)) | self.unknown, dtype=bool)
 
     def _stands(self, written: str) -> Bools:
-        import numpy as np
-
         cell = _year_first(written)
         if EITHER in cell:
             held = np.asarray(np.logical_or.reduce([self.fits(part) for part in written.split(EITHER)]), dtype=bool)
-            held[[place for place, text in self._joined if f"{EITHER}{text}{EITHER}" in f"{EITHER}{written}{EITHER}"]] = True
+            held[
+                [place for place, text in self._joined if f"{EITHER}{text}{EITHER}" in f"{EITHER}{written}{EITHER}"]
+            ] = True
             return held
         if FROM_TO in cell:  # in the order of texts as they are written, dates too
-            texts, parts = self.texts if written == cell else self.written, written.split(FROM_TO)
+            texts = self.texts if written == cell else self.written
+            parts = written.split(FROM_TO)
             ends = [(FROM_TO.join(parts[:at]), FROM_TO.join(parts[at:])) for at in range(1, len(parts))]
-            return np.asarray(np.logical_or.reduce([(texts >= low) & (texts <= high) for low, high in ends]), dtype=bool)
+            return np.asarray(
+                np.logical_or.reduce([(texts >= low) & (texts <= high) for low, high in ends]), dtype=bool
+            )
         if cell[0] == "{" and cell[-1] == "}":
             parts = [part for part in re.split(r"\s*[,;|]\s*", cell[1:-1].strip()) if part]
             held = np.zeros(len(self.texts), dtype=bool)
@@ -107,7 +106,9 @@ class _Known:
         if (found := RANGE.fullmatch(cell)) is not None:
             opening, low, high, closing = found.groups()
             if DATE.match(low) or float(low) <= _number(high):
-                return self._beyond(">" if opening == "(" else ">=", low) & self._beyond("<" if closing == ")" else "<=", high)
+                return self._beyond(">" if opening == "(" else ">=", low) & self._beyond(
+                    "<" if closing == ")" else "<=", high
+                )
         if PART_OF_A_DATE.fullmatch(cell):
             begun = np.strings.startswith(self.texts, cell[:3] if cell.endswith("s") else cell)
             return np.asarray((self.dates & begun) | (self.numbers == _number(cell)), dtype=bool)
@@ -118,9 +119,9 @@ class _Known:
         return np.zeros(len(self.texts), dtype=bool)
 
     def _masked(self, stars: tuple[bool, ...]) -> dict[str, list[int]]:
-        """The places of values of this length by what they read with these stars; made once for all cells of the pattern."""
-        import numpy as np
-
+        """The places of values of this length by what they read with these stars; made once for all cells of the
+        pattern.
+        """
         if stars not in self._patterns:
             found = self._patterns.setdefault(stars, {})
             for texts in (self.texts, self.written):  # of dates either form may be masked
@@ -131,13 +132,12 @@ class _Known:
 
     def _beyond(self, sign: str, end: str) -> Bools:
         """Values on one side of a number, or of a date."""
-        import numpy as np
-
         left: NDArray[Any] = self.texts if DATE.match(end) else self.numbers
         right: Any = np.str_(end) if DATE.match(end) else float(end)
         comparable = self.dates if DATE.match(end) else ~np.isnan(self.numbers)
         if self.exact is not None and not DATE.match(end):
-            left, right = np.array([Decimal(0) if one is None else one for one in self.exact], dtype=object), Decimal(end)
+            left = np.array([Decimal(0) if one is None else one for one in self.exact], dtype=object)
+            right = Decimal(end)
         match sign:
             case "<":
                 held = left < right

@@ -1,21 +1,22 @@
-"""Rows that look alike: texts of a column as codes, and the classes of several columns together."""
+"""Rows that look alike: texts of a column as codes, and the classes of several columns together.
+
+Whose rows a table's are: a person counts once in a class, however many rows they have there.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from obverse.attack.targets import Table
 from obverse.core.errors import Refused
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from obverse.attack.targets import Table
-
-    Codes = NDArray[np.int64]
+Codes = NDArray[np.int64]
 
 
 CELLS_MAX = 100_000_000  # counts of secrets by class that are held at once
@@ -58,8 +59,6 @@ def rows(table: Table) -> int:
 
 def coded(values: NDArray[Any]) -> Coded:
     """The distinct texts in order of appearance; a number is written without a fraction of zero, a gap is None."""
-    import numpy as np
-
     seen: dict[Any, int] = {}
     codes = np.fromiter((seen.setdefault(v, len(seen)) for v in values.tolist()), dtype=np.int64, count=len(values))
     texts = [text(value) for value in seen]
@@ -77,19 +76,18 @@ def text(value: object) -> str | None:
 
 
 def same(first: NDArray[Any], second: NDArray[Any]) -> tuple[Codes, Codes]:
-    """Two columns that tell who is who, as codes that are equal where they name the same; who is not named is like nobody."""
-    import numpy as np
-
+    """Two columns that tell who is who, as codes that are equal where they name the same; who is not named is like
+    nobody.
+    """
     both = coded(np.concatenate([first, second]))
     gap = both.texts.index(None) if None in both.texts else -1
-    one, other = both.codes[: len(first)], both.codes[len(first) :]
+    one = both.codes[: len(first)]
+    other = both.codes[len(first) :]
     return np.where(one == gap, -1, one), np.where(other == gap, -2, other)
 
 
 def joined(columns: Sequence[Codes], count: int) -> Classes:
     """The classes of rows that have the same code in every column."""
-    import numpy as np
-
     codes = np.zeros(count, dtype=np.int64)
     for one in columns:
         size = int(one.max(initial=0)) + 1
@@ -111,7 +109,58 @@ def held_at_most(classes: int, secrets: int) -> None:
 
 def distinct(group: Codes, value: Codes, groups: int) -> Codes:
     """How many distinct values each group has."""
-    import numpy as np
-
     width = int(value.max(initial=0)) + 1
     return np.bincount(np.unique(group * width + value) // width, minlength=groups)
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Rows that name somebody, by class, with whose they are and what secret they hold; or all rows, each a person."""
+
+    found: Classes
+    whose: Codes
+    secrets: Codes
+    texts: tuple[str | None, ...]  # of the secrets
+    noun: str  # what a trial is, in the plural
+
+    def sizes(self) -> Codes:
+        """How many different people each class has."""
+        return distinct(self.found.codes, self.whose, len(self.found))
+
+    def holders(self) -> tuple[Codes, Codes]:
+        """The class of each pair of class and secret, and how many different people hold it there."""
+        pairs = joined([self.found.codes, self.secrets], len(self.whose))
+        return self.found.codes[pairs.first], distinct(pairs.codes, self.whose, len(pairs))
+
+
+def people(table: Table, on: Sequence[str], secret: str, person: str | None) -> People:
+    """The table's rows; those that name nobody are nobody's secret, and are left out."""
+    if person is None:
+        value = coded(column(table, secret))
+        return People(classes(table, on), np.arange(rows(table)), value.codes, value.texts, "rows")
+    who = column(table, person)
+    named = np.array([text(one) is not None for one in who.tolist()], dtype=bool)
+    if not named.any():
+        raise Refused("no_rows", "the table has no rows that name a person.")
+    kept = {name: values[named] for name, values in table.items()}
+    value = coded(column(kept, secret))
+    return People(classes(kept, on), _each(who[named]), value.codes, value.texts, "people")
+
+
+def persons(table: Table, person: str | None) -> Codes:
+    """A number for the person of each row; a row that names nobody is somebody else's, and without a column each row
+    is.
+    """
+    if person is None:
+        return np.arange(rows(table))
+    who = column(table, person)
+    found = _each(who)
+    nobody = np.array([text(one) is None for one in who.tolist()], dtype=bool)
+    found[nobody] = len(found) + np.arange(int(nobody.sum()))
+    return np.unique(found, return_inverse=True)[1]
+
+
+def _each(names: NDArray[Any]) -> Codes:
+    """A number for each name, to the letter; other columns are compared without spaces around."""
+    seen: dict[Any, int] = {}
+    return np.fromiter((seen.setdefault(one, len(seen)) for one in names.tolist()), dtype=np.int64, count=len(names))

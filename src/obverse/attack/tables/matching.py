@@ -1,21 +1,21 @@
-"""Which released rows a known person may be: descriptions against classes, cell by cell, without comparing every pair."""
+"""Which released rows a known person may be: descriptions against classes, cell by cell, without comparing every
+pair.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.attack.tables.cells import standing
 from obverse.attack.tables.classes import Classes, coded, column, joined, rows
+from obverse.attack.targets import Table
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Codes = NDArray[np.int64]
 
-    from obverse.attack.targets import Table
-
-    Codes = NDArray[np.int64]
 
 PAIRS_AT_ONCE = 4_000_000  # that are searched, and of those that fit how many are handed on
 AT_ONCE = 1 << 18
@@ -45,8 +45,6 @@ class Matching:
 
     def pairs(self) -> Iterator[tuple[Codes, Codes]]:
         """Descriptions and classes that fit, some at a time."""
-        import numpy as np
-
         if not len(self.released):
             return
         step = max(64, PAIRS_AT_ONCE // max(1, len(self.released)))
@@ -60,8 +58,6 @@ class Matching:
 
     def counts(self) -> tuple[Codes, Codes, Codes]:
         """Of each description: how many rows fit, a class that fits; and of each class: how many people fit."""
-        import numpy as np
-
         fitting = np.zeros(len(self.people), dtype=np.int64)
         some = np.full(len(self.people), -1, dtype=np.int64)
         by_class = np.zeros(len(self.released), dtype=np.int64)
@@ -72,14 +68,16 @@ class Matching:
         return fitting, some, by_class
 
     def right_guesses(self, who: Codes, whose: Codes) -> float:
-        """How many of the known a blind choice among the rows that fit each finds on average; who each is, whose each row."""
-        import numpy as np
-
-        order, classes = np.argsort(whose, kind="stable"), len(self.released)
+        """How many of the known a blind choice among the rows that fit each finds on average; who each is, whose
+        each row.
+        """
+        order = np.argsort(whose, kind="stable")
+        classes = len(self.released)
         first, last = (np.searchsorted(whose, who, side, sorter=order) for side in ("left", "right"))
         place, at = _spread(first, last - first)
         own, times = np.unique(self.people.codes[place] * classes + self.released.codes[order[at]], return_counts=True)
-        fitting, right = self.counts()[0], 0.0
+        fitting = self.counts()[0]
+        right = 0.0
         for described, found in self.pairs():
             held, where = _look_up(own, described * classes + found)
             right += float((times[where[held]] / fitting[described[held]]).sum())
@@ -91,18 +89,18 @@ class Matching:
         return not any(len(described) for described, _ in self.pairs())
 
     def links(self, whose: Codes | None = None) -> Codes:
-        """Of each known person: a row of the one released person who fits nobody else known, where nobody else fits; else -1.
+        """Of each known person: a row of the one released person who fits nobody else known, where nobody else fits;
+        else -1.
 
         `whose`: the person of each released row; without it each row is a person.
         """
-        import numpy as np
-
         if not len(self.released):
             return np.full(len(self.people.codes), -1, dtype=np.int64)
         _, some, by_class = self.counts()
         rows = self.released.codes
         low, high = _ends(np.arange(len(rows)) if whose is None else whose, rows, len(self.released))
-        lowest, highest = np.full(len(self.people), low.max(initial=0) + 1), np.full(len(self.people), -1)
+        lowest = np.full(len(self.people), low.max(initial=0) + 1)
+        highest = np.full(len(self.people), -1)
         most = np.zeros(len(self.people), dtype=np.int64)
         for described, found in self.pairs():
             np.minimum.at(lowest, described, low[found])
@@ -121,12 +119,11 @@ def matched(released: Table, known: Table, on: Sequence[str]) -> Matching:
     people = joined([one.codes for one in heard], rows(known))
     fits = [_fits(standing(t.texts, h.texts), len(h.texts)) for t, h in zip(told, heard)]
     order = sorted(range(len(on)), key=lambda i: len(fits[i][1]) / max(1, len(heard[i].texts)))
-    import numpy as np
-
     beginning = np.zeros(len(found), dtype=np.int64)
     levels = []
     for i in order:
-        cell, value = told[i].codes[found.first], heard[i].codes[people.first]
+        cell = told[i].codes[found.first]
+        value = heard[i].codes[people.first]
         level, beginning = _level(value, fits[i], beginning, cell, len(told[i].texts))
         levels.append(level)
     class_of = np.empty(len(found), dtype=np.int64)
@@ -136,9 +133,8 @@ def matched(released: Table, known: Table, on: Sequence[str]) -> Matching:
 
 def _ends(values: Codes, group: Codes, groups: int) -> tuple[Codes, Codes]:
     """The least and the largest value of each group; each has one."""
-    import numpy as np
-
-    low, high = np.full(groups, values.max(initial=0)), np.full(groups, values.min(initial=0))
+    low = np.full(groups, values.max(initial=0))
+    high = np.full(groups, values.min(initial=0))
     np.minimum.at(low, group, values)
     np.maximum.at(high, group, values)
     return low, high
@@ -146,8 +142,6 @@ def _ends(values: Codes, group: Codes, groups: int) -> tuple[Codes, Codes]:
 
 def _fits(standing: Sequence[Codes], values: int) -> tuple[Codes, Codes]:
     """From cells to the values that they stand for, turned around: the cells of each value."""
-    import numpy as np
-
     cells = np.repeat(np.arange(len(standing)), [len(places) for places in standing])
     value = np.concatenate(standing) if standing else np.zeros(0, dtype=np.int64)
     order = np.lexsort((cells, value))
@@ -156,20 +150,18 @@ def _fits(standing: Sequence[Codes], values: int) -> tuple[Codes, Codes]:
 
 def _level(value: Codes, fits: tuple[Codes, Codes], beginning: Codes, cell: Codes, width: int) -> tuple[Level, Codes]:
     """The level of one column, and each class's beginning with this column."""
-    import numpy as np
-
     start, cells = fits
     before = int(beginning.max(initial=-1)) + 1
     keys, longer = np.unique(beginning * width + cell, return_inverse=True)
     child_start = np.searchsorted(keys // width, np.arange(before + 1))
     pairs = np.repeat(np.arange(len(start) - 1), np.diff(start)) * width + cells
-    return Level(value, start, cells, child_start, keys, pairs, width), longer
+    return Level(
+        value=value, cell_start=start, cells=cells, child_start=child_start, children=keys, fits=pairs, width=width
+    ), longer
 
 
 def _further(level: Level, described: Codes, beginning: Codes) -> tuple[Codes, Codes]:
     """Pairs of a description and a longer beginning: through the cells of the value, or through those that follow."""
-    import numpy as np
-
     value = level.value[described]
     by_value = np.diff(level.cell_start)[value]
     by_child = np.diff(level.child_start)[beginning]
@@ -184,16 +176,14 @@ def _further(level: Level, described: Codes, beginning: Codes) -> tuple[Codes, C
 
 def _spread(starts: Codes, counts: Codes) -> tuple[Codes, Codes]:
     """For stretches of a list: which stretch each element is of, and where it stands."""
-    import numpy as np
-
     place = np.repeat(np.arange(len(starts)), counts)
     within = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
     return place, starts[place] + within
 
 
 def _look_up(keys: Codes, wanted: Codes) -> tuple[NDArray[np.bool_], Codes]:
-    import numpy as np
-
-    where = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1) if len(keys) else np.zeros(len(wanted), dtype=np.int64)
+    where = (
+        np.minimum(np.searchsorted(keys, wanted), len(keys) - 1) if len(keys) else np.zeros(len(wanted), dtype=np.int64)
+    )
     held = keys[where] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
     return held, where

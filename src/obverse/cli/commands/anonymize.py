@@ -32,8 +32,8 @@ class FileOrVerb(VerbGroup):
 def anonymize() -> None:
     """Make a table k-anonymous; show what still works against it.
 
-    Also l-diverse, t-close, (alpha, k)-anonymous or delta-present; or released as a sample or without identifiers. None of it
-    is differential privacy: it is the classic baseline, for comparison and for where rows are demanded.
+    Also l-diverse, t-close, (alpha, k)-anonymous or delta-present; or released as a sample or without identifiers. None
+    of it is differential privacy: it is the classic baseline, for comparison and for where rows are demanded.
 
     \b
     Example:
@@ -46,20 +46,38 @@ def with_models(function: Any) -> Any:
     """Options that `run` and `check` share."""
     for option in (
         with_json,
-        click.option("--reason", default="", metavar="TEXT", help="With a project: why rows are read; sealed into its ledger."),
-        click.option("-p", "--project", type=FILE, metavar="DIR", help="Of a project: FILE is then the name of its table."),
-        click.option("--hierarchy", multiple=True, metavar="COLUMN=KIND", help="intervals:5,10;top=80, mask, dates or tree."),
-        click.option("--hierarchies", type=FILE, metavar="FOLDER", help="COLUMN.csv: a value and its labels, a line each."),
+        click.option(
+            "--reason", default="", metavar="TEXT", help="With a project: why rows are read; sealed into its ledger."
+        ),
+        click.option(
+            "-p", "--project", type=FILE, metavar="DIR", help="Of a project: FILE is then the name of its table."
+        ),
+        click.option(
+            "--hierarchy", multiple=True, metavar="COLUMN=KIND", help="intervals:5,10;top=80, mask, dates or tree."
+        ),
+        click.option(
+            "--hierarchies", type=FILE, metavar="FOLDER", help="COLUMN.csv: a value and its labels, a line each."
+        ),
         click.option("--person", metavar="COLUMN", help="Of a file: whose a row is. Without it each row is a person."),
         click.option("--delimiter", metavar="SIGN", help="Of a CSV file; by its first line unless told."),
-        click.option("--population", type=FILE, metavar="FILE", help="A table of the population, with the quasi-identifiers."),
-        click.option("--presence", metavar="LOW,HIGH", help="Share of the population's lookalikes that is in the table."),
+        click.option(
+            "--population", type=FILE, metavar="FILE", help="A table of the population, with the quasi-identifiers."
+        ),
+        click.option(
+            "--presence", metavar="LOW,HIGH", help="Share of the population's lookalikes that is in the table."
+        ),
         click.option("--alpha", multiple=True, metavar="[COLUMN=]SHARE", help="Largest share of one value in a class."),
-        click.option("--t", multiple=True, metavar="[COLUMN=][KIND:]T", help="Closeness: equal, ordered or hierarchical:0.2."),
-        click.option("--l", multiple=True, metavar="[COLUMN=][KIND:]L", help="Diversity: 3, entropy:2.5 or recursive:C,L."),
+        click.option(
+            "--t", multiple=True, metavar="[COLUMN=][KIND:]T", help="Closeness: equal, ordered or hierarchical:0.2."
+        ),
+        click.option(
+            "--l", multiple=True, metavar="[COLUMN=][KIND:]L", help="Diversity: 3, entropy:2.5 or recursive:C,L."
+        ),
         click.option("--k", type=int, help="Every row looks like k - 1 others."),
         click.option(*SENSITIVE, default="", metavar="COLUMNS", help="What must not become known of anybody."),
-        click.option(*QUASI, default="", metavar="COLUMNS", help="Quasi-identifiers: what others may know of a person."),
+        click.option(
+            *QUASI, default="", metavar="COLUMNS", help="Quasi-identifiers: what others may know of a person."
+        ),
     ):
         function = option(function)
     return function
@@ -69,14 +87,20 @@ def with_models(function: Any) -> Any:
 @click.argument("file", type=FILE)
 @click.option("--out", type=FILE, required=True, metavar="FOLDER", help="Where table, manifest and report go.")
 @with_models
-@click.option("--keep", default="", metavar="COLUMNS", help="Other columns to release as they are; the rest is left out.")
-@click.option("--suppress", type=float, default=0.0, show_default=True, metavar="SHARE", help="Rows that may be left out.")
+@click.option(
+    "--keep", default="", metavar="COLUMNS", help="Other columns to release as they are; the rest is left out."
+)
+@click.option(
+    "--suppress", type=float, default=0.0, show_default=True, metavar="SHARE", help="Rows that may be left out."
+)
 @click.option("--search", type=click.Choice(["optimal", "mondrian"]), default="optimal", show_default=True,
               help="The best by the hierarchies, or splits by the values.")  # fmt: skip
 @click.option("--loss", type=click.Choice(["columns", "discernibility"]), default="columns", show_default=True,
               help="What the optimal search minimises.")  # fmt: skip
 @click.option("--sample", type=float, metavar="SHARE", help="First draw a uniform sample; alone, it is released raw.")
-@click.option("--deidentify", default="", metavar="COLUMNS", help="Drop direct identifiers; alone, all else is released raw.")
+@click.option(
+    "--deidentify", default="", metavar="COLUMNS", help="Drop direct identifiers; alone, all else is released raw."
+)
 @click.option("--pseudonymise", default="", metavar="COLUMNS", help="Replace direct identifiers by pseudonyms.")
 @click.option("--manifest", type=FILE, metavar="FILE", help="Repeat a run: all settings come from its manifest.json.")
 def run(file: Path, out: Path, **told: Any) -> None:
@@ -94,9 +118,13 @@ def run(file: Path, out: Path, **told: Any) -> None:
         wish = replace(wish, person=_person(door, file, told))
     population = None if told["population"] is None else own_file(told["population"])
     read = (*wish.quasi, *wish.sensitive, *wish.keep, *wish.deidentify, *wish.pseudonymise)
-    with door.file(file, tuple(dict.fromkeys(read)), unit=bool(unit and unit.named)) as path, progress("searching") as bar:
+    with (
+        door.file(file, tuple(dict.fromkeys(read)), unit=bool(unit and unit.named)) as path,
+        progress("searching") as bar,
+    ):
         files = Files(path, out, population, told["delimiter"], unit)
-        table, report = written_to(files).name, anonymize(files, wish, written, bar)
+        table = written_to(files).name
+        report = anonymize(files, wish, written, bar)
     if told["as_json"]:
         print_json(report)
         return
@@ -123,7 +151,8 @@ def check(ctx: click.Context, /, file: Path, **told: Any) -> None:
     if not _names(told["quasi"]):
         raise click.UsageError("name the quasi-identifiers: --quasi age,zip,sex")
     demands = _wish(told) if any(told[name] for name in ("k", "l", "t", "alpha", "presence")) else None
-    quasi, sensitive = _names(told["quasi"]), _names(told["sensitive"])
+    quasi = _names(told["quasi"])
+    sensitive = _names(told["sensitive"])
     written = dict(_pair(text) for text in told["hierarchy"])
     door = Reading("anonymize check", told["project"], told["reason"])
     unit = unit_of(door, file, told["person"])
@@ -150,7 +179,9 @@ def _person(door: Reading, file: Path, told: dict[str, Any]) -> str | None:
     with Workshop(own_file(file), told["delimiter"]) as shop:
         columns = shop.columns
     click.echo(f"Which column says whose a row is? Columns: {', '.join(map(shown, columns))}", err=True)
-    answer: str = click.prompt("Column, or Enter where each row is another person", default="", show_default=False, err=True)
+    answer: str = click.prompt(
+        "Column, or Enter where each row is another person", default="", show_default=False, err=True
+    )
     return answer.strip() or None
 
 
@@ -162,10 +193,12 @@ def _recipes(folder: Path | None, named: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _wish(told: dict[str, Any]) -> Any:
-    from obverse.anonymize.wish import Wish
+    from obverse.anonymize.request import Wish
 
     lists: dict[str, Any] = {
-        name: _names(told[name]) for name in ("quasi", "sensitive", "keep", "deidentify", "pseudonymise") if name in told
+        name: _names(told[name])
+        for name in ("quasi", "sensitive", "keep", "deidentify", "pseudonymise")
+        if name in told
     }
     plain = {
         name: told[name]

@@ -1,7 +1,11 @@
-"""obverse ask: SQL in, a private answer with its noise interval, price and claim out."""
+"""obverse ask: SQL in, a private answer with its noise interval, price and claim out.
+
+A file of several questions, cut at its semicolons; those inside strings, quoted names and comments stay.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,21 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from obverse.cli import options
 from obverse.cli.errors import Verb, interrupted_early
-from obverse.cli.options import (
-    number,
-    parameters,
-    print_json,
-    question_text,
-    read_text,
-    with_asker,
-    with_json,
-    with_parameters,
-    with_price,
-    with_project,
-    with_question,
-    with_series,
-)
 from obverse.core.errors import Failed
 
 if TYPE_CHECKING:
@@ -31,12 +22,32 @@ if TYPE_CHECKING:
     from obverse.session.session import Session
 
 
+_PIECE = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|;|[^;'\"/-]+|.", re.DOTALL)
+
+
+def statements(text: str) -> list[str]:
+    """The questions, without those that are blank or nothing but comments."""
+    found: list[str] = []
+    parts: list[str] = []
+    meant = False
+    for match in _PIECE.finditer(text):
+        piece = match.group()
+        if piece == ";":
+            found += ["".join(parts).strip()] if meant else []
+            parts = []
+            meant = False
+            continue
+        parts.append(piece)
+        meant = meant or (bool(piece.strip()) and not piece.startswith(("--", "/*")))
+    return found + (["".join(parts).strip()] if meant else [])
+
+
 @click.command(cls=Verb)
-@with_question
-@with_asker
-@with_price
-@with_series
-@with_parameters
+@options.with_question
+@options.with_asker
+@options.with_price
+@options.with_series
+@options.with_parameters
 @click.option("--batch", metavar="FILE.sql", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="Several questions, each ended by ; : planned first, charged once, answered together.")  # fmt: skip
 @click.option(
@@ -45,8 +56,8 @@ if TYPE_CHECKING:
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV; price and claim go to stderr.")
 @click.option("--out", metavar="FILE", type=click.Path(path_type=Path),
               help="Write FILE.csv or FILE.parquet; the claim goes beside it, to FILE.claim.json.")  # fmt: skip
-@with_json
-@with_project
+@options.with_json
+@options.with_project
 def ask(
     sql: str | None, file: Path | None, analyst: str, purpose: str, epsilon: str | None, delta: str | None,
     within: str | None, confidence: float, above: str | None, first: int, params: tuple[str, ...], batch: Path | None,
@@ -76,15 +87,19 @@ def ask(
         _refuse_beside_batch(sql, file, within, as_csv, out)
         _ask_batch(batch, project, analyst, purpose, epsilon, delta, key, as_json)
         return
-    text = question_text(sql, file)
+    text = options.question_text(sql, file)
     from obverse.cli.output.answers import print_result
-    from obverse.cli.output.export import writer_for
+    from obverse.cli.output.files import writer_for
     from obverse.session.session import open as open_project
 
     write = None if out is None else writer_for(out)
     with open_project(project, analyst=analyst, purpose=purpose) as session, stoppable(session):
-        price: dict[str, Any] = {"epsilon": number(epsilon), "delta": number(delta), "within": number(within)}
-        price |= {"above": number(above), "first": first, "parameters": parameters(params)}
+        price: dict[str, Any] = {
+            "epsilon": options.number(epsilon),
+            "delta": options.number(delta),
+            "within": options.number(within),
+        }
+        price |= {"above": options.number(above), "first": first, "parameters": options.parameters(params)}
         answer = session.ask(text, **price, confidence=confidence, key=key)
     if write is not None:
         _print_written(answer, out, write(answer))
@@ -92,7 +107,9 @@ def ask(
         print_result(answer, as_csv=as_csv, as_json=as_json)
 
 
-def _refuse_beside_batch(sql: str | None, file: Path | None, within: str | None, as_csv: bool, out: Path | None) -> None:
+def _refuse_beside_batch(
+    sql: str | None, file: Path | None, within: str | None, as_csv: bool, out: Path | None
+) -> None:
     if sql is not None or file is not None:
         raise click.UsageError("--batch brings its own questions; leave the SQL out.")
     if within is not None:
@@ -102,17 +119,23 @@ def _refuse_beside_batch(sql: str | None, file: Path | None, within: str | None,
 
 
 def _ask_batch(
-    batch: Path, project: Path, analyst: str, purpose: str, epsilon: str | None, delta: str | None, key: str, as_json: bool
+    batch: Path,
+    project: Path,
+    analyst: str,
+    purpose: str,
+    epsilon: str | None,
+    delta: str | None,
+    key: str,
+    as_json: bool,
 ) -> None:
-    from obverse.cli.commands.statements import statements
     from obverse.cli.output.answers import print_batch
     from obverse.session.session import open as open_project
 
-    questions = statements(read_text(batch.read_bytes()))
+    questions = statements(options.read_text(batch.read_bytes()))
     with open_project(project, analyst=analyst, purpose=purpose) as session, stoppable(session):
-        answers = session.ask_all(questions, epsilon=number(epsilon), delta=number(delta), key=key)
+        answers = session.ask_all(questions, epsilon=options.number(epsilon), delta=options.number(delta), key=key)
     if as_json:
-        print_json({"version": 1, "answers": [answer.as_json() for answer in answers]})
+        options.print_json({"version": 1, "answers": [answer.as_json() for answer in answers]})
         return
     print_batch(questions, answers)
 
@@ -120,7 +143,7 @@ def _ask_batch(
 @contextmanager
 def stoppable(session: Session) -> Iterator[None]:
     """Say truly what an interruption cost: before the debit nothing, after it everything. A wheel turns meanwhile."""
-    from obverse.cli.output.patience import patience
+    from obverse.cli.output.progress import patience
 
     ledger = session.ledger if session.catalog.unit is not None else None
     before = ledger.spent() if ledger is not None else None

@@ -1,4 +1,7 @@
-"""obverse budget: what is allowed, spent and left; and the curator's grant."""
+"""obverse budget: what is allowed, spent and left; and the curator's grant.
+
+obverse limits: learn how much of one unit a question should count, and show what was learned.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,69 @@ from typing import TYPE_CHECKING
 import click
 
 from obverse.cli.errors import VerbGroup
-from obverse.cli.options import print_json, with_json, with_project
+from obverse.cli.options import number, print_json, with_json, with_project
 from obverse.cli.output.terminal import Heading, on_terminal, paint, print_fact, print_table
 
 if TYPE_CHECKING:
     from obverse.session.views import BudgetLine
+
+
+@click.group(cls=VerbGroup)
+def limits() -> None:
+    """Learn caps on one unit's rows: `limits learn TABLE`.
+
+    For tables whose limits are "auto" in obverse.toml; `limits show` tells what has been learned.
+    """
+
+
+@limits.command()
+@click.argument("table")
+@click.option("--epsilon", metavar="E", help="Price of learning; default: [privacy] epsilon.")
+@click.option("--purpose", metavar="NAME", default="", help="What it is for, of a table that is kept for purposes.")
+@with_json
+@with_project
+def learn(table: str, epsilon: str | None, purpose: str, as_json: bool, project: Path) -> None:
+    """Pay once for private histograms of rows per unit and of units' sums.
+
+    Every later question picks from them, for nothing, the caps with the least expected error: a low cap loses rows of
+    units that have many, a high one needs more noise.
+    """
+    from obverse.curator.limits import learn as learn_limits
+
+    learned, path = learn_limits(project, table, number(epsilon), purpose)
+    if as_json:
+        print_json(learned.as_json())
+        return
+    print_histogram(learned.rows.caps, learned.rows.units, "rows per unit, up to")
+    print_fact("Price", f"epsilon {learned.epsilon}, once")
+    print_fact("Kept", str(path))
+
+
+@limits.command()
+@with_json
+@with_project
+def show(as_json: bool, project: Path) -> None:
+    """What was learned, for which tables."""
+    from obverse.curator.limits import shown
+
+    found = shown(project)
+    if as_json:
+        print_json({"version": 1, "tables": [learned.as_json() for learned in found.values()]})
+        return
+    for name, learned in found.items():
+        print_fact("Table", name)
+        print_histogram(learned.rows.caps, learned.rows.units, "rows per unit, up to")
+        print_fact("Price", f"epsilon {learned.epsilon}, once")
+    if not found:
+        print_fact("Learned", 'nothing yet: `obverse limits learn TABLE` for tables with limits = "auto"')
+
+
+def print_histogram(caps: tuple[float, ...], units: tuple[float, ...], title: str) -> None:
+    """Buckets as bars: units are noisy, and below zero where nobody is."""
+    most = max(*units, 1.0)
+    rows = [[f"{cap:,.0f}", f"{n:,.0f}", "#" * round(40 * max(n, 0.0) / most)] for cap, n in zip(caps, units)]
+    print_table([Heading(title, "right"), Heading("units (noisy)", "right"), Heading("")], rows)
+
 
 GAUGE = 30
 
@@ -24,8 +85,8 @@ GAUGE = 30
 def budget(ctx: click.Context, as_json: bool, project: Path) -> None:
     """Show what is left; `budget grant` raises the cap.
 
-    The first line binds everybody together, for ever: analysts may share what they learn. Analysts and purposes may have
-    lower caps of their own.
+    The first line binds everybody together, for ever: analysts may share what they learn. Analysts and purposes may
+    have lower caps of their own.
 
     \b
     Examples:
@@ -45,7 +106,9 @@ def budget(ctx: click.Context, as_json: bool, project: Path) -> None:
         _print_gauge(view.lines[0], view.quantity)
         click.echo()
         names = ("whose", "kind", f"{view.quantity} cap", "spent", "left", "delta cap", "delta spent")
-        rows = [[one.name, one.kind, one.cap, one.spent, one.left, one.delta_cap, one.delta_spent] for one in view.lines]
+        rows = [
+            [one.name, one.kind, one.cap, one.spent, one.left, one.delta_cap, one.delta_spent] for one in view.lines
+        ]
         print_table([Heading(name, "left" if name in ("whose", "kind") else "right") for name in names], rows)
     if view.base:
         print_fact("Retired", view.base)
@@ -76,15 +139,15 @@ def _print_gauge(line: BudgetLine, quantity: str) -> None:
 def grant(epsilon: str, delta: str | None, reason: str, as_json: bool, project: Path) -> None:
     """Raise the cap that binds everybody.
 
-    An entry in the ledger, which nobody can take back; and the numbers under [budget] in obverse.toml, because the lower
-    of the two binds. More budget means a weaker promise to everybody in the data: `obverse check` says how weak.
+    An entry in the ledger, which nobody can take back; and the numbers under [budget] in obverse.toml, because the
+    lower of the two binds. More budget means a weaker promise to everybody in the data: `obverse check` says how weak.
 
     \b
     Example:
       obverse budget grant --epsilon 1 --reason "second study, approved 2026-03"
     """
     from obverse.core.numbers import plain
-    from obverse.curator.curator import grant as raise_cap
+    from obverse.curator.ledger import grant as raise_cap
     from obverse.session.claims import budget_words
 
     granted = raise_cap(project, epsilon, delta, reason)

@@ -23,7 +23,10 @@ TRIES = 3
 @click.option("--headless", is_flag=True, help="Print every step and the reference solution; ask nothing.")
 @click.option("--answer", metavar="TEXT", help="Check this answer to the lesson's exercise.")
 @click.option(
-    "--notebook", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.ipynb", help="Write the lesson as a notebook."
+    "--notebook",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.ipynb",
+    help="Write the lesson as a notebook.",
 )
 @click.option(
     "--page",
@@ -170,7 +173,7 @@ def _checked(lesson: Lesson, answer: str, as_json: bool) -> None:
 
 
 def _write_notebook(lesson: Lesson, path: Path) -> None:
-    from obverse.learn.notebook import notebook
+    from obverse.learn.page import notebook
 
     if path.suffix != ".ipynb":
         raise Refused("bad_output", "a notebook ends in .ipynb.", place=str(path))
@@ -189,7 +192,9 @@ def _write(text: str, path: Path) -> None:
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise Refused("cannot_write", "the lesson cannot be written.", place=str(path), why=error.strerror or "") from None
+        raise Refused(
+            "cannot_write", "the lesson cannot be written.", place=str(path), why=error.strerror or ""
+        ) from None
     click.echo(f"wrote {path}")
 
 

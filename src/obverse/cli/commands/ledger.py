@@ -13,7 +13,7 @@ from obverse.cli.output.terminal import near, print_fact
 from obverse.core.errors import LedgerError
 
 if TYPE_CHECKING:
-    from obverse.curator.curator import Kept
+    from obverse.curator.ledger import Kept
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -35,7 +35,9 @@ def ledger() -> None:
 
 @ledger.command()
 @click.argument("file", required=False, type=FILE)
-@click.option("--head", "expected", metavar="HASH", help="The head it must have, as `ledger head` showed it (or its start).")
+@click.option(
+    "--head", "expected", metavar="HASH", help="The head it must have, as `ledger head` showed it (or its start)."
+)
 @with_json
 @with_project
 def verify(file: Path | None, expected: str | None, as_json: bool, project: Path) -> None:
@@ -46,7 +48,7 @@ def verify(file: Path | None, expected: str | None, as_json: bool, project: Path
       obverse ledger verify
       obverse ledger verify ledger.jsonl --head 9f3c52a1
     """
-    from obverse.curator.curator import verify_copy, verify_ledger
+    from obverse.curator.ledger import verify_copy, verify_ledger
 
     kept = verify_ledger(project) if file is None else verify_copy(file)
     if expected is not None and (len(expected) < 8 or not kept.head.hash.startswith(expected.lower())):
@@ -61,7 +63,7 @@ def verify(file: Path | None, expected: str | None, as_json: bool, project: Path
 @with_project
 def head(as_json: bool, project: Path) -> None:
     """Show the number of records and the hash of the last: write it down to compare later."""
-    from obverse.curator.curator import ledger_head
+    from obverse.curator.ledger import ledger_head
 
     kept = ledger_head(project)
     _print(kept, as_json, "Ledger", f"{near(Path(kept.place))}, {kept.head.count} records")
@@ -76,7 +78,7 @@ def export(file: Path, as_json: bool, project: Path) -> None:
 
     It holds the questions' text as well: it is the owner's file.
     """
-    from obverse.curator.curator import export_ledger
+    from obverse.curator.ledger import export_ledger
 
     kept = export_ledger(project, file)
     _print(kept, as_json, "Wrote", f"{kept.head.count} records to {file}")
@@ -88,7 +90,7 @@ def export(file: Path, as_json: bool, project: Path) -> None:
 @with_project
 def backup(file: Path, as_json: bool, project: Path) -> None:
     """Copy the ledger to one file, while others may write, and verify the copy."""
-    from obverse.curator.curator import backup_ledger
+    from obverse.curator.ledger import backup_ledger
 
     kept = backup_ledger(project, file)
     _print(kept, as_json, "Wrote", f"{kept.head.count} records to {file}, verified")
@@ -101,11 +103,11 @@ def backup(file: Path, as_json: bool, project: Path) -> None:
 def restore(file: Path, as_json: bool, project: Path) -> None:
     """Put a backup in the ledger's place; what lay there is set aside beside it.
 
-    A backup that is older than what was last seen has forgotten debits: it opens only once you run `ledger acknowledge`,
-    which charges the worst that it may have forgotten. Where the ledger lies in PostgreSQL, the FILE is one that
-    `ledger move` wrote, and the database takes it in.
+    A backup that is older than what was last seen has forgotten debits: it opens only once you run `ledger
+    acknowledge`, which charges the worst that it may have forgotten. Where the ledger lies in PostgreSQL, the FILE is
+    one that `ledger move` wrote, and the database takes it in.
     """
-    from obverse.curator.curator import restore_ledger
+    from obverse.curator.ledger import restore_ledger
 
     kept, doubt = restore_ledger(project, file)
     _print(kept, as_json, "Restored", f"{kept.head.count} records to {near(Path(kept.place))}", doubt)
@@ -122,7 +124,7 @@ def move(file: Path, as_json: bool, project: Path) -> None:
 
     Put the file in place of the ledger on the other machine, beside the same data: it opens there with the same totals.
     """
-    from obverse.curator.curator import move_ledger
+    from obverse.curator.ledger import move_ledger
 
     kept = move_ledger(project, file)
     _print(kept, as_json, "Moved", f"{kept.head.count} records to {file}; the ledger here is closed")
@@ -141,7 +143,7 @@ def acknowledge(reason: str, as_json: bool, project: Path) -> None:
     Example:
       obverse ledger acknowledge --reason "disk failed on 3 March, restored the backup of 1 March"
     """
-    from obverse.curator.curator import acknowledge_ledger
+    from obverse.curator.ledger import acknowledge_ledger
 
     kept = acknowledge_ledger(project, reason)
     _print(kept, as_json, "Charged", "the worst that may have been forgotten; `obverse budget` shows what is left")

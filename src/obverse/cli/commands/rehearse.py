@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from obverse.cli.errors import Verb
-from obverse.cli.options import (
-    number,
-    question_text,
-    with_asker,
-    with_json,
-    with_price,
-    with_project,
-    with_question,
-)
+from obverse.cli.options import number, question_text, with_asker, with_json, with_price, with_project, with_question
 
 if TYPE_CHECKING:
     from obverse.answers.answer import Answer
@@ -30,7 +22,9 @@ MARK = "every private row, from obverse.toml alone. These numbers say nothing ab
 @with_price
 @click.option("--rows", type=int, default=1000, show_default=True, metavar="N",
               help="How many protected units to make up, unless their public number is declared.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Another seed makes other rows and noise.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, metavar="S", help="Another seed makes other rows and noise."
+)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV; what it is goes to stderr.")
 @with_json
 @with_project
@@ -40,9 +34,9 @@ def rehearse(
 ) -> None:  # fmt: skip
     """Try a question on made-up rows; costs nothing.
 
-    Rows are made up from the declared types, bounds, values and limits; no private file is opened, so it may be missing,
-    and no ledger is written. Everything else is as in `obverse ask`: what is refused, how the answer looks, how much
-    noise it carries. Public tables are read as they are.
+    Rows are made up from the declared types, bounds, values and limits; no private file is opened, so it may be
+    missing, and no ledger is written. Everything else is as in `obverse ask`: what is refused, how the answer looks,
+    how much noise it carries. Public tables are read as they are.
 
     \b
     Examples:
@@ -53,7 +47,7 @@ def rehearse(
     if as_csv and as_json:
         raise click.UsageError("choose one of --json and --csv.")
     text = question_text(sql, file)
-    from obverse.cli.output.patience import patience
+    from obverse.cli.output.progress import patience
     from obverse.session.rehearsal import rehearse as run
 
     with patience("rehearsing"):

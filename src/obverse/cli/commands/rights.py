@@ -17,7 +17,7 @@ from obverse.cli.output.terminal import Heading, print_fact, print_table
 from obverse.core.errors import ObverseError
 
 if TYPE_CHECKING:
-    from obverse.curator.rights.rights import Done
+    from obverse.curator.rights.requests import Done
 
 F = TypeVar("F", bound=Callable[..., Any])
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -26,8 +26,12 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 def with_act(function: F) -> F:
     """Why, and whether it waits."""
     for option in (
-        click.option("--later", is_flag=True, help="Wait for the next `obverse data publish`, so that nobody sees when."),
-        click.option("--reason", required=True, metavar="TEXT", help="Why; on the record, so it must not name the person."),
+        click.option(
+            "--later", is_flag=True, help="Wait for the next `obverse data publish`, so that nobody sees when."
+        ),
+        click.option(
+            "--reason", required=True, metavar="TEXT", help="Why; on the record, so it must not name the person."
+        ),
     ):
         function = option(function)
     return function
@@ -37,9 +41,9 @@ def with_act(function: F) -> F:
 def rights() -> None:
     """Show, correct, leave out or erase one person.
 
-    PERSON is the value of the unit's key; `-` reads it from the input, so that it stays out of your shell's history. Every
-    act is in the ledger with a keyed hash of the person, never the person. It is in force from the data's next version on,
-    which the act begins unless told --later. No source is written to.
+    PERSON is the value of the unit's key; `-` reads it from the input, so that it stays out of your shell's history.
+    Every act is in the ledger with a keyed hash of the person, never the person. It is in force from the data's next
+    version on, which the act begins unless told --later. No source is written to.
 
     \b
     Examples:
@@ -58,7 +62,7 @@ def rights() -> None:
 @with_project
 def export(person: str, reason: str, out: Path | None, as_json: bool, project: Path) -> None:
     """All rows that lead to a person, of every table, with every column: access and portability."""
-    from obverse.curator.rights.access import export as exported
+    from obverse.curator.rights.export import export as exported
 
     if out is not None and out.exists():
         raise click.UsageError("there is a file already; name another.")
@@ -76,7 +80,9 @@ def export(person: str, reason: str, out: Path | None, as_json: bool, project: P
         print_json({"version": 1, "file": str(out), "tables": len(held.tables)})
     else:
         count = len(held.tables)
-        print_fact("Wrote", f"{out}: {count} table{'' if count == 1 else 's'}; give it to the person, and to nobody else")
+        print_fact(
+            "Wrote", f"{out}: {count} table{'' if count == 1 else 's'}; give it to the person, and to nobody else"
+        )
         if not any(table["rows"] for table in held.tables):
             print_fact("Rows", "none of any table leads to this person: is the key right?")
 
@@ -88,8 +94,8 @@ def export(person: str, reason: str, out: Path | None, as_json: bool, project: P
 @with_project
 def suppress(person: str, reason: str, later: bool, as_json: bool, project: Path) -> None:
     """Leave a person out of every later answer: objection, restriction, consent withdrawn."""
-    from obverse.curator.rights.rights import kept
-    from obverse.curator.rights.rights import suppress as act
+    from obverse.curator.rights.requests import kept
+    from obverse.curator.rights.requests import suppress as act
 
     with kept(project) as keeper:
         done = act(keeper, _person(person), reason, later=later)
@@ -103,8 +109,8 @@ def suppress(person: str, reason: str, later: bool, as_json: bool, project: Path
 @with_project
 def erase(person: str, reason: str, later: bool, as_json: bool, project: Path) -> None:
     """Leave a person out, and say what is to be deleted where the rows lie."""
-    from obverse.curator.rights.rights import erase as act
-    from obverse.curator.rights.rights import kept
+    from obverse.curator.rights.requests import erase as act
+    from obverse.curator.rights.requests import kept
 
     with kept(project) as keeper:
         done = act(keeper, _person(person), reason, later=later)
@@ -125,10 +131,11 @@ def correct(
     project: Path,
 ) -> None:  # fmt: skip
     """Read values of a person's rows as told, whatever their source says."""
-    from obverse.curator.rights.rights import correct as act
-    from obverse.curator.rights.rights import kept
+    from obverse.curator.rights.requests import correct as act
+    from obverse.curator.rights.requests import kept
 
-    told, telling = _values(values, "--set COLUMN=VALUE"), _values(where, "--where COLUMN=VALUE")
+    told = _values(values, "--set COLUMN=VALUE")
+    telling = _values(where, "--where COLUMN=VALUE")
     with kept(project) as keeper:
         done = act(keeper, _person(person), table, told, reason, where=telling, later=later)
     _print(done, as_json, _matched(project, done))
@@ -141,8 +148,8 @@ def correct(
 @with_project
 def lift(right: str, reason: str, later: bool, as_json: bool, project: Path) -> None:
     """Let an act stand no more, by its id; what was kept of it is forgotten."""
-    from obverse.curator.rights.rights import kept
-    from obverse.curator.rights.rights import lift as act
+    from obverse.curator.rights.requests import kept
+    from obverse.curator.rights.requests import lift as act
 
     with kept(project) as keeper:
         _print(act(keeper, right, reason, later=later), as_json)
@@ -153,16 +160,18 @@ def lift(right: str, reason: str, later: bool, as_json: bool, project: Path) -> 
 @with_project
 def listed(as_json: bool, project: Path) -> None:
     """Every act, by keyed hash; one that a crash kept off the record is in force, and can be lifted."""
-    from obverse.curator.curator import opened_ledger
-    from obverse.curator.rights.rights import Keeper
-    from obverse.curator.rights.rights_list import acts_told
+    from obverse.curator.ledger import opened_ledger
+    from obverse.curator.rights.requests import Keeper, acts_told
 
     with opened_ledger(project) as held:
         acts = acts_told(Keeper(*held))
     if as_json:
         print_json({"version": 1, "acts": acts})
         return
-    rows = [[str(a["record"] or ""), a["time"], a["act"], a["person"][:16], a["state"], a["right"], a["reason"]] for a in acts]
+    rows = [
+        [str(a["record"] or ""), a["time"], a["act"], a["person"][:16], a["state"], a["right"], a["reason"]]
+        for a in acts
+    ]
     print_table([Heading(name) for name in ("record", "time", "act", "person", "state", "id", "reason")], rows)
 
 
@@ -171,7 +180,7 @@ def listed(as_json: bool, project: Path) -> None:
 @with_project
 def record(as_json: bool, project: Path) -> None:
     """The record of processing, in Markdown: tables, basis, purposes, retention, and all that was made of them."""
-    from obverse.curator.curator import opened_ledger
+    from obverse.curator.ledger import opened_ledger
     from obverse.curator.rights.register import markdown, record_of
 
     with opened_ledger(project) as (catalog, _, opened):
@@ -188,7 +197,7 @@ def record(as_json: bool, project: Path) -> None:
 @with_project
 def keep(file: Path, as_json: bool, project: Path) -> None:
     """Write down who is left out and what is put right, to carry it to where the ledger goes. It names people."""
-    from obverse.curator.rights.transfer import keep as act
+    from obverse.curator.rights.export import keep as act
 
     _print_count("Kept", act(project, file), f" in {file}; it names people, so delete it once it was restored", as_json)
 
@@ -199,7 +208,7 @@ def keep(file: Path, as_json: bool, project: Path) -> None:
 @with_project
 def restore(file: Path, as_json: bool, project: Path) -> None:
     """Bring back what `rights keep` wrote; each act is held against its seal in the ledger."""
-    from obverse.curator.rights.transfer import restore as act
+    from obverse.curator.rights.export import restore as act
 
     _print_count("Restored", act(project, file), "", as_json)
 
@@ -214,7 +223,9 @@ def _print_count(label: str, count: int, more: str, as_json: bool) -> None:
 def _values(pairs: tuple[str, ...], form: str) -> dict[str, object]:
     """Values as they were written, for the column's type to read; null and texts in quotes as in JSON."""
     written = {name: text for name, _, text in (pair.partition("=") for pair in pairs)}
-    return {name: v if v is None or isinstance(v, str) else written[name] for name, v in parameters(pairs, form).items()}
+    return {
+        name: v if v is None or isinstance(v, str) else written[name] for name, v in parameters(pairs, form).items()
+    }
 
 
 def _person(text: str) -> str:
@@ -226,7 +237,7 @@ def _person(text: str) -> str:
 
 def _matched(project: Path, done: Done) -> dict[str, int] | None:
     """How many rows the act is about now; None where they cannot be read at the moment. The act is done either way."""
-    from obverse.curator.rights.access import matched
+    from obverse.curator.rights.export import matched
 
     try:
         return matched(project, done.right)

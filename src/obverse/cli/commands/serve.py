@@ -22,11 +22,15 @@ if TYPE_CHECKING:
 @click.argument("projects", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="Port of HTTP; 0: any.")
-@click.option("--pg-port", type=click.IntRange(0, 65535), default=5433, show_default=True, help="Port of the PostgreSQL wire.")
+@click.option(
+    "--pg-port", type=click.IntRange(0, 65535), default=5433, show_default=True, help="Port of the PostgreSQL wire."
+)
 @click.option("--no-pg", is_flag=True, help="Serve HTTP alone.")
 @click.option("--tls-cert", type=click.Path(path_type=Path), metavar="FILE", help="Certificate chain, as PEM.")
 @click.option("--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="Its private key, as PEM.")
-@click.option("--behind-proxy", default="", metavar="ADDRESS", help="A proxy that speaks TLS; its X-Forwarded-For counts.")
+@click.option(
+    "--behind-proxy", default="", metavar="ADDRESS", help="A proxy that speaks TLS; its X-Forwarded-For counts."
+)
 @click.option("--check", is_flag=True, help="Open everything, say what was found, and stop.")
 @with_json
 def serve(
@@ -43,8 +47,8 @@ def serve(
 ) -> None:
     """Serve untrusted analysts over HTTP and the PostgreSQL wire.
 
-    In process, whoever can run Obverse can read the files. A service is the boundary: analysts reach it over HTTP and the
-    PostgreSQL wire with tokens (`obverse account add`), and only noisy values leave the process that reads rows.
+    In process, whoever can run Obverse can read the files. A service is the boundary: analysts reach it over HTTP and
+    the PostgreSQL wire with tokens (`obverse account add`), and only noisy values leave the process that reads rows.
 
     \b
     Examples:
@@ -102,7 +106,8 @@ def _check(folders: tuple[Path, ...], settings: Settings, as_json: bool) -> None
                 names.append(hosts[0].name)
                 found += [(hosts[0].name, line) for line in checking.project(hosts[0])]
         except ObverseError as error:
-            wrong = error.__cause__ if isinstance(error.__cause__, ObverseError) else error  # what strangers are not told
+            # what strangers are not told
+            wrong = error.__cause__ if isinstance(error.__cause__, ObverseError) else error
             found.append((str(folder), checking.Line("Project", checking.full_text(wrong), False)))
     _print_check(found, as_json)
     if any(line.fine is False for _, line in found):

@@ -6,11 +6,13 @@ import click
 
 from obverse.answers.answer import Answer, Price, Remaining
 from obverse.cli.options import print_json
-from obverse.cli.output import numbers as figures
+from obverse.cli.output import terminal as figures
 from obverse.cli.output.terminal import Heading, print_fact, print_table, shown_lines
-from obverse.session.explained import Explained
+from obverse.session.planning import Explained
 
-BARE = "no interval can be told, and the noise may have moved it far; ask what it is computed from as columns of their own"
+BARE = (
+    "no interval can be told, and the noise may have moved it far; ask what it is computed from as columns of their own"
+)
 
 
 def print_answer(answer: Answer, *, claim: str | None = None) -> None:
@@ -32,7 +34,9 @@ def print_batch(questions: list[str], answers: list[Answer]) -> None:
 
 def print_rows(answer: Answer) -> None:
     headings = [Heading(c.name, "right" if c.role == "value" and c.type.numeric else "left") for c in answer.columns]
-    rows = [[figures.cell(value, bar) for value, bar in zip(row, bars)] for row, bars in zip(answer.rows, answer.intervals)]
+    rows = [
+        [figures.cell(value, bar) for value, bar in zip(row, bars)] for row, bars in zip(answer.rows, answer.intervals)
+    ]
     print_table(headings, rows)
     if not answer.rows:
         click.echo("(no rows)\n")
@@ -53,7 +57,9 @@ def print_costs(answer: Answer, *, err: bool = False) -> None:
 
 
 def without_interval(answer: Answer) -> list[str]:
-    """Columns of a private answer with a number of which nobody can say how far it is off, as of a ratio to almost nothing."""
+    """Columns of a private answer with a number of which nobody can say how far it is off, as of a ratio to almost
+    nothing.
+    """
     told = [number for number, one in enumerate(answer.columns) if one.role == "value" and one.type.numeric]
     cells = [(number, row[number], bars[number]) for row, bars in zip(answer.rows, answer.intervals) for number in told]
     bare = {number for number, value, bar in cells if value is not None and bar is None}

@@ -1,7 +1,12 @@
-"""What may be shown where: colour and tables that fit on a terminal only, plain aligned text everywhere else."""
+"""What may be shown where: colour and tables that fit on a terminal only, plain aligned text everywhere else.
+
+Numbers for people: a value with its noise interval, in the digits that the interval's width supports.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 import os
 import re
 import shutil
@@ -9,16 +14,93 @@ import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from itertools import zip_longest
 from pathlib import Path
 from typing import Literal, TypeVar
 
 import click
 
+from obverse.answers.answer import Bar
+from obverse.core.types import Value
+
+EXACT = Context(prec=400)
+LOPSIDED = Decimal("0.1")  # of the interval's width
+
+
+def cell(value: Value, bar: Bar) -> str:
+    """`12,345 ± 90`, or `12,345 (12,255 to 12,700)` where the two sides differ. Rounding only ever widens."""
+    if bar is None or isinstance(value, str) or value is None:
+        return exactly(value)
+    if isinstance(value, dt.date):
+        return f"{exactly(value)} ({bar[0]} to {bar[1]})"
+    number, low, high = (Decimal(str(part)) for part in (value, *bar))
+    reach = max(number - low, high - number)
+    if reach <= 0:
+        return exactly(value)
+    step = _step(reach, whole=isinstance(value, int))
+    middle = _rounded(number, step, ROUND_HALF_EVEN)
+    slack = 0 if isinstance(value, int) and step == 1 else step / 2  # what rounding the middle may have cost
+    if abs((number - low) - (high - number)) <= LOPSIDED * (high - low):
+        return f"{_text(middle)} ± {_text(_rounded(reach + slack, step, ROUND_CEILING))}"
+    ends = _rounded(low, step, ROUND_FLOOR), _rounded(high, step, ROUND_CEILING)
+    return f"{_text(middle)} ({_text(ends[0])} to {_text(ends[1])})"
+
+
+def exactly(value: Value) -> str:
+    """A value without noise, such as a key; years and codes get no thousands separators."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return f"{value:.12g}"
+        case dt.datetime():
+            return value.isoformat(sep=" ")
+        case dt.date():
+            return value.isoformat()
+        case _:
+            return str(value)
+
+
+def about(number: float) -> str:
+    """Three digits or so, for a width that is only announced; rounded up."""
+    if number <= 0 or not math.isfinite(number):
+        return f"{number:g}"
+    exact = Decimal(str(number))
+    return _text(_rounded(exact, _step(exact, whole=False), ROUND_CEILING))
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _step(reach: Decimal, *, whole: bool) -> Decimal:
+    """The last digit shown: the third of the reach; the second, where that is enough for a number with decimals."""
+    leading = reach.adjusted()
+    if whole:
+        return Decimal(1).scaleb(max(0, leading - 2))
+    return Decimal(1).scaleb(leading - (2 if reach < 3 * Decimal(10) ** leading else 1))
+
+
+def _rounded(number: Decimal, step: Decimal, rounding: str) -> Decimal:
+    return number.quantize(step, rounding, EXACT)
+
+
+def _text(number: Decimal) -> str:
+    size = abs(number)
+    if size and not Decimal("1e-6") <= size < Decimal("1e15"):
+        return f"{number:.3e}"
+    return f"{number:,f}"
+
+
 What = TypeVar("What")
 PLAIN_WIDTH = 100
 LABEL_WIDTH = 8
-GAP, NARROWEST = 2, 8  # between columns; no column is folded further
+# between columns; no column is folded further
+GAP = 2
+NARROWEST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +155,15 @@ def aligned(headings: Sequence[Heading], rows: Sequence[Sequence[str]]) -> str:
 
 
 def fitted(headings: Sequence[Heading], rows: Sequence[Sequence[str]], most: int) -> str:
-    """The same with long cells folded, the widest columns first, until it fits; the header is bold, unless NO_COLOR is set."""
+    """The same with long cells folded, the widest columns first, until it fits; the header is bold, unless NO_COLOR
+    is set.
+    """
     names, sizes = _sized(headings, rows)
     while sum(sizes) + GAP * (len(sizes) - 1) > most and max(sizes) > NARROWEST:
         sizes[sizes.index(max(sizes))] -= 1
-    bold = [line if os.environ.get("NO_COLOR") else click.style(line, bold=True) for line in _folded(names, sizes, headings)]
+    bold = [
+        line if os.environ.get("NO_COLOR") else click.style(line, bold=True) for line in _folded(names, sizes, headings)
+    ]
     rule = _line(["─" * size for size in sizes], sizes, headings)
     return "\n".join([*bold, rule, *(line for row in rows for line in _folded(row, sizes, headings))])
 
@@ -112,7 +198,9 @@ def listed(names: Iterable[str]) -> str:
     for name in names:
         table, _, column = name.rpartition(".")
         groups.setdefault(table, []).append(column)
-    return "; ".join(f"{table}.{', '.join(columns)}" if table else ", ".join(columns) for table, columns in groups.items())
+    return "; ".join(
+        f"{table}.{', '.join(columns)}" if table else ", ".join(columns) for table, columns in groups.items()
+    )
 
 
 def wrapped(text: str, indent: str, hanging: int = 0) -> list[str]:

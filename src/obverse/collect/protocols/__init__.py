@@ -1,26 +1,18 @@
 """Local protocols: one frozen value each, shared by both sides. Adding one is a file and a line here."""
 
 from obverse.collect.protocols.base import Estimated, LastingProtocol, LocalProtocol
-from obverse.collect.protocols.count_mean import CountMean
+from obverse.collect.protocols.count_mean import CountMean, HadamardCountMean
 from obverse.collect.protocols.direct import Direct
-from obverse.collect.protocols.fragments import Fragments
 from obverse.collect.protocols.hadamard import Hadamard
-from obverse.collect.protocols.hadamard_count_mean import HadamardCountMean
-from obverse.collect.protocols.hybrid_mean import HybridMean
-from obverse.collect.protocols.local_hash import LocalHash
+from obverse.collect.protocols.local_hash import LocalHash, PooledHash
 from obverse.collect.protocols.loloha import Loloha
-from obverse.collect.protocols.memoised_unary import MemoisedUnary
-from obverse.collect.protocols.one_bit_mean import OneBitMean
-from obverse.collect.protocols.piecewise_mean import PiecewiseMean
-from obverse.collect.protocols.pooled_hash import PooledHash
-from obverse.collect.protocols.prefixes import Prefixes
-from obverse.collect.protocols.projective import Projective
-from obverse.collect.protocols.projective_sketch import ProjectiveSketch
+from obverse.collect.protocols.numbers import HybridMean, OneBitMean, PiecewiseMean
+from obverse.collect.protocols.projective import Projective, ProjectiveSketch
 from obverse.collect.protocols.rappor import Rappor
 from obverse.collect.protocols.several import AllOfSeveral, OneOfSeveral, Several
 from obverse.collect.protocols.subset import Subset
-from obverse.collect.protocols.unary import Unary
-from obverse.collect.protocols.words import WordProtocol
+from obverse.collect.protocols.unary import MemoisedUnary, Unary
+from obverse.collect.protocols.words import Fragments, Prefixes, WordProtocol
 
 PROTOCOLS: tuple[type[LocalProtocol], ...] = (
     Direct,

@@ -1,7 +1,12 @@
-"""What a local protocol is: a frozen value that both sides share. The device makes reports, the server counts and debiases.
+"""What a local protocol is: a frozen value that both sides share. The device makes reports, the server counts and
+debiases.
 
-A report is a fixed number of bytes. What the server keeps is one array of integers, to which reports add; so shards merge in
-any order, and memory does not grow with the number of reports.
+A report is a fixed number of bytes. What the server keeps is one array of integers, to which reports add; so shards
+merge in any order, and memory does not grow with the number of reports.
+
+The mean of places of a grid, from the scores of what was sent.
+
+Reports of one permanent answer have coins in common: what that adds to the variance of a share.
 """
 
 from __future__ import annotations
@@ -10,26 +15,27 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVar, cast, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, cast, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.collect.randomness.coins import Coins
 from obverse.core.rng import Rng
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Codes = NDArray[np.uint64]
+Payloads = NDArray[np.uint8]
+Counts = NDArray[np.int64]
+Doubles = NDArray[np.float64]
+Bits = NDArray[np.bool_]
 
-    Codes = NDArray[np.uint64]
-    Payloads = NDArray[np.uint8]
-    Counts = NDArray[np.int64]
-    Doubles = NDArray[np.float64]
-    Bits = NDArray[np.bool_]
 
 BLOCK = 1 << 15  # reports that are made at a time
 TALLIED = 1 << 18  # numbers that are counted at a time
 Maker = TypeVar("Maker", bound="Callable[..., Payloads]")
 Told = Literal["shares", "mean"]
-# an item's number in the list; the 64-bit hash of its text; a place on a numeric grid; a word, a few bits for each letter
+# an item's number in the list; the 64-bit hash of its text; a place on a numeric grid; a word, a few bits for each
+# letter
 Coded = Literal["index", "key", "place", "word"]
 
 
@@ -48,7 +54,8 @@ class Estimated:
     grain: Doubles | float = 0.0  # half of what one report moves a value
     standing: Doubles | float = 0.0  # of the variance, what is of coins that a device keeps for all of its reports
     lean: Doubles | float = 0.0  # by how much more that is at all than at no share
-    coins: tuple[int, float] | None = None  # of support: how many reports, and the chance that one supports what nobody has
+    # of support: how many reports, and the chance that one supports what nobody has
+    coins: tuple[int, float] | None = None
 
 
 class LocalProtocol(Protocol):
@@ -98,11 +105,15 @@ class LocalProtocol(Protocol):
         ...
 
     def estimate(self, counts: Counts, n: int, codes: Codes) -> Estimated:
-        """The shares of these items among n reports; or the mean, 0 for the first place of the grid and 1 for the last."""
+        """The shares of these items among n reports; or the mean, 0 for the first place of the grid and 1 for the
+        last.
+        """
         ...
 
     def leverage(self) -> float:
-        """By how much of a person one crafted report can move an item's estimated number of people, or the sum of places."""
+        """By how much of a person one crafted report can move an item's estimated number of people, or the sum of
+        places.
+        """
         ...
 
     def probability(self, code: int, payload: bytes, seed: int) -> Fraction:
@@ -116,10 +127,11 @@ class LocalProtocol(Protocol):
 
 @runtime_checkable
 class LastingProtocol(LocalProtocol, Protocol):
-    """One whose reports are those of a permanent answer, drawn once and then always the same, randomized once more each time.
+    """One whose reports are those of a permanent answer, drawn once and then always the same, randomized once more each
+    time.
 
-    `loss` is that of a report of somebody who sends no other, and `report` is for them: it draws a permanent answer afresh.
-    Devices that send many use `memo.lasting_report`. Their `seed` is their own and never changes.
+    `loss` is that of a report of somebody who sends no other, and `report` is for them: it draws a permanent answer
+    afresh. Devices that send many draw it once, from `Memo`. Their `seed` is their own and never changes.
     """
 
     def lasting(self) -> Fraction:
@@ -129,8 +141,8 @@ class LastingProtocol(LocalProtocol, Protocol):
     def lifetime(self, values: int) -> Fraction:
         """Epsilon of all reports ever of somebody who has at most so many different answers.
 
-        Between people of whose reports the same ones share a label: which reports are of one permanent answer is not hidden,
-        as it is not in any protocol that answers the same to the same.
+        Between people of whose reports the same ones share a label: which reports are of one permanent answer is not
+        hidden, as it is not in any protocol that answers the same to the same.
         """
         ...
 
@@ -176,17 +188,18 @@ class MeanProtocol(LocalProtocol, Protocol):
 def supported(counts: Counts, n: int, p: Fraction, q: Fraction) -> Estimated:
     """Shares from supporting reports: one's own item is supported with probability p, any other with q.
 
-    Claim:   unbiased; the variance is that of people fixed and coins fresh, with the estimate, cut to [0, 1], for the share.
+    Claim:   unbiased; the variance is that of people fixed and coins fresh, with the estimate, cut to [0, 1], for the
+             share.
     Proof:   E[C] = n (f p + (1 - f) q), which is solved for f; C is a sum of independent coins, so its variance is
              n (f p (1 - p) + (1 - f) q (1 - q)), and the estimate divides it by n**2 (p - q)**2.
     Assumes: p > q.
     """
-    import numpy as np
-
-    own, other = float(p), float(q)
+    own = float(p)
+    other = float(q)
     value = (counts / n - other) / (own - other)
     known = np.clip(value, 0.0, 1.0)
-    tilt, scale = own * (1 - own) - other * (1 - other), n * (own - other) ** 2
+    tilt = own * (1 - own) - other * (1 - other)
+    scale = n * (own - other) ** 2
     variance = (other * (1 - other) + known * tilt) / scale
     return Estimated(value, variance, tilt=tilt / scale, grain=1 / (2 * n * (own - other)), coins=(n, other))
 
@@ -195,12 +208,10 @@ def sampled(found: Estimated, n: int, of: int) -> Estimated:
     """Shares of `of` people by the answers of n of them, whom chance picked.
 
     Claim:   the variance is that of fresh coins and of who was picked.
-    Proof:   both add, and a mean of n out of `of` zeros and ones has variance f (1 - f) / n times (of - n) / (of - 1), which
-             is at most 1 - (n - 1) / of.
+    Proof:   both add, and a mean of n out of `of` zeros and ones has variance f (1 - f) / n times (of - n) / (of - 1),
+             which is at most 1 - (n - 1) / of.
     Assumes: every n of them were as likely.
     """
-    import numpy as np
-
     share = np.clip(found.value, 0.0, 1.0)
     rate = (1 - (n - 1) / of) / n if n < of else 0.0
     variance = found.variance + share * (1 - share) * rate
@@ -209,8 +220,6 @@ def sampled(found: Estimated, n: int, of: int) -> Estimated:
 
 def everyone(payloads: Payloads) -> Bits:
     """All of them."""
-    import numpy as np
-
     return np.ones(len(payloads), dtype=np.bool_)
 
 
@@ -219,8 +228,6 @@ def in_blocks(make: Maker) -> Maker:
 
     @wraps(make)
     def reports(self: LocalProtocol, codes: Codes, rng: Rng, seeds: Codes | None = None) -> Payloads:
-        import numpy as np
-
         if len(codes) <= BLOCK:
             return make(self, codes, rng, seeds)
         found = np.empty((len(codes), self.length), dtype=np.uint8)
@@ -239,8 +246,6 @@ def bytes_for(values: int) -> int:
 
 def packed(numbers: Codes, length: int) -> Payloads:
     """Numbers as bytes, least significant first."""
-    import numpy as np
-
     found = np.empty((len(numbers), length), dtype=np.uint8)
     write_numbers(found, numbers)
     return found
@@ -248,9 +253,8 @@ def packed(numbers: Codes, length: int) -> Payloads:
 
 def write_numbers(out: Payloads, numbers: Codes) -> None:
     """The bytes of numbers, least significant first, into rows of up to eight; what is higher is left out."""
-    import numpy as np
-
-    place, length = 0, out.shape[1]
+    place = 0
+    length = out.shape[1]
     for width in (8, 4, 2, 1):  # as few columns as there are ones in the length
         if length & width:
             column = out[:, place : place + width].view(f"<u{width}")[:, 0]
@@ -260,8 +264,6 @@ def write_numbers(out: Payloads, numbers: Codes) -> None:
 
 def numbers_in(payloads: Payloads) -> Codes:
     """Numbers from up to eight bytes each, least significant first."""
-    import numpy as np
-
     n, length = payloads.shape
     if length in (1, 2, 4, 8):
         rows = payloads if payloads.strides[1] == 1 else np.ascontiguousarray(payloads)
@@ -278,10 +280,68 @@ def numbers_in(payloads: Payloads) -> Codes:
 
 def tallied(payloads: Payloads, values: int) -> Counts:
     """How often each number below `values` was sent."""
-    import numpy as np
-
-    step = len(payloads) if 8 * values > TALLIED else TALLIED  # numbers stay in the cache, if counts are few beside them
+    # numbers stay in the cache, if counts are few beside them
+    step = len(payloads) if 8 * values > TALLIED else TALLIED
     counts = np.bincount(numbers_in(payloads[:step]).view(np.int64), minlength=values).astype(np.int64, copy=False)
     for start in range(step, len(payloads), TALLIED):
         counts += np.bincount(numbers_in(payloads[start : start + TALLIED]).view(np.int64), minlength=values)
     return counts
+
+
+def averaged(counts: Counts, n: int, protocol: MeanProtocol) -> Estimated:
+    """The mean of scores, each unbiased for its sender, by how often each was sent.
+
+    Claim:   unbiased; the variance is at least that of people fixed and coins fresh, on average, and more by the
+             variance of people's own values over n: it is right for people drawn at random. It is never below what
+             coins alone make of people with this mean: few reports, all alike, are not certain.
+    Proof:   it is the empirical variance of a score over n. By the law of total variance that of a score of somebody
+             drawn is the mean variance of people's scores plus the variance of their values. `least_spread` bounds the
+             former.
+    Assumes: one report per person.
+    """
+    known = np.array([float(score) for score in protocol.scores()])
+    mean = float(counts @ known) / n
+    spread = max(float(counts @ (known - mean) ** 2) / n, least_spread(protocol, mean))
+    return Estimated(np.array([mean]), np.array([spread / n]))
+
+
+def least_spread(protocol: MeanProtocol, mean: float) -> float:
+    """The least that the variance of scores is on average, among people whose values have this mean, cut to [0, 1].
+
+    Claim:   with x a value from 0 to 1, s the variance at an end and s + k x (1 - x) that at x: s, or s + k m (1 - m)
+             for a mean m if k is negative.
+    Proof:   variances of all three protocols are polynomials of degree two in x, the same at x and 1 - x. The mean of
+             x (1 - x) lies between 0, if all are at an end, and m (1 - m), if all are at m.
+    Assumes: nothing.
+    """
+    end = protocol.spread(0)
+    middle = protocol.size // 2
+    along = middle / (protocol.size - 1)
+    bend = float(protocol.spread(middle) - end) / (along * (1 - along)) if along < 1 else 0.0
+    held = min(max(mean, 0.0), 1.0)
+    return float(end) + min(bend, 0.0) * held * (1 - held)
+
+
+def with_standing(found: Estimated, own: float, other: float, scale: float) -> Estimated:
+    """The estimate, with the part of its variance that is of coins which a device keeps: permanent ones, and its hash.
+
+    `own` is the variance of the chance that a report of somebody with the item supports it, over what the device keeps;
+    `other` that of somebody else. Both are divided by `scale`.
+    """
+    lean = (own - other) / scale
+    return replace(found, standing=other / scale + np.clip(found.value, 0.0, 1.0) * lean, lean=lean)
+
+
+def repeated(found: Estimated, times: int) -> Estimated:
+    """Shares from reports of which one device sent up to `times`.
+
+    Claim:   the variance is at least that of all coins, fresh and kept, with people's answers fixed.
+    Proof:   what a report counts has a variance W over fresh coins, and its chance given what the device keeps has a
+             variance B over that; one report has W + B. A device's k reports have k W, and for their chances at most k
+             times the sum of their B (Cauchy and Schwarz), whether they are of one permanent answer or of several. As k
+             <= times, all n reports together have at most n W + times n B, which is `times` - 1 times n B more than if
+             all were of different devices.
+    Assumes: devices keep coins of their own, and no device sent more.
+    """
+    more = times - 1
+    return replace(found, variance=found.variance + more * found.standing, tilt=found.tilt + more * found.lean)

@@ -1,23 +1,22 @@
 """How many rows of packed bits have each bit set; in all, and for each of many groups of rows.
 
-Sixty-four columns are added at a time by full adders on words (carry-save): a counter is a list of planes of bits, of weights
-1, 2, 4 and so on, and only a counter that has taken in all its rows, and has been made narrow, is unpacked.
+Sixty-four columns are added at a time by full adders on words (carry-save): a counter is a list of planes of bits, of
+weights 1, 2, 4 and so on, and only a counter that has taken in all its rows, and has been made narrow, is unpacked.
 """
 
 from __future__ import annotations
 
 from math import gcd
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.core.errors import invariant
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Words = NDArray[np.uint64]
+Counts = NDArray[np.int64]
+Payloads = NDArray[np.uint8]
 
-    Words = NDArray[np.uint64]
-    Counts = NDArray[np.int64]
-    Payloads = NDArray[np.uint8]
 
 PLANE = 1 << 13  # words that are added at a time, so that counters stay in the cache
 NARROW = 1 << 8  # words of a plane that is unpacked rather than halved once more
@@ -30,8 +29,8 @@ class Planes:
     """A counter of bits, for as many columns as a plane has; planes are added one by one.
 
     Claim:   the planes kept, each times its weight, sum to the planes added.
-    Proof:   a full adder replaces three bits a, b, c of one weight by a ^ b ^ c of that weight and their majority of twice
-             the weight, and a + b + c = (a ^ b ^ c) + 2 majority(a, b, c).
+    Proof:   a full adder replaces three bits a, b, c of one weight by a ^ b ^ c of that weight and their majority of
+             twice the weight, and a + b + c = (a ^ b ^ c) + 2 majority(a, b, c).
     Assumes: planes are of one shape; those of weight 1 stay as they are, and others are given away.
     """
 
@@ -43,14 +42,14 @@ class Planes:
         self.spare: list[Words] = []  # to be written over
 
     def add(self, plane: Words, level: int = 0) -> None:
-        import numpy as np
-
         while level < len(self.totals):
             other = self.waiting[level]
             if other is None:
                 self.waiting[level] = plane
                 return
-            total, either, carry = self.totals[level], self._room(plane), self._room(plane)
+            total = self.totals[level]
+            either = self._room(plane)
+            carry = self._room(plane)
             np.bitwise_xor(other, plane, out=either)
             np.bitwise_and(other, plane, out=carry)
             if level:
@@ -60,7 +59,9 @@ class Planes:
             np.bitwise_or(carry, both, out=carry)
             np.bitwise_xor(total, either, out=total)
             self.spare += [either, both]
-            self.waiting[level], plane, level = None, carry, level + 1
+            self.waiting[level] = None
+            plane = carry
+            level = level + 1
         self.totals.append(plane if level else plane.copy())
         self.waiting.append(None)
 
@@ -80,7 +81,8 @@ class Planes:
         """Planes with their weights, each of which is there once."""
         level = 0
         while level < len(self.totals):
-            other, total = self.waiting[level], self.totals[level]
+            other = self.waiting[level]
+            total = self.totals[level]
             if other is not None:
                 self.waiting[level] = None
                 carry = total & other
@@ -90,8 +92,6 @@ class Planes:
         return [(1 << level, plane) for level, plane in enumerate(self.totals)]
 
     def _room(self, like: Words) -> Words:
-        import numpy as np
-
         return self.spare.pop() if self.spare else np.empty(like.shape, dtype=np.uint64)
 
 
@@ -101,17 +101,17 @@ class Laid:
     __slots__ = ("_bytes", "_done", "_rows", "words")
 
     def __init__(self, rows: Payloads) -> None:
-        import numpy as np
-
         n, length = rows.shape
-        self._rows, self._done = rows, 0
+        self._rows = rows
+        self._done = 0
         self._bytes = np.empty((n, length + -length % 8), dtype=np.uint8)
         self.words: Words = self._bytes.view("<u8")
 
     def up_to(self, end: int) -> Words:
         """The words, of which those before `end` are there."""
         if end > self._done:
-            new, length = slice(self._done, end + AHEAD), self._rows.shape[1]
+            new = slice(self._done, end + AHEAD)
+            length = self._rows.shape[1]
             self._bytes[new, :length] = self._rows[new]
             self._bytes[new, length:] = 0
             self._done = end + AHEAD
@@ -120,8 +120,6 @@ class Laid:
 
 def column_sums(payloads: Payloads, size: int) -> Counts:
     """How many rows have each bit set, least significant first."""
-    import numpy as np
-
     n, length = payloads.shape
     beside = 8 // gcd(length, 8)  # so many rows are whole words
     whole = n - n % beside
@@ -134,8 +132,6 @@ def column_sums(payloads: Payloads, size: int) -> Counts:
 
 def _word_sums(words: Words) -> Counts:
     """Column sums of rows of words."""
-    import numpy as np
-
     n, width = words.shape
     group = _power_below(min(PLANE // width, n // DEEP))  # rows in a plane
     counter = Planes()
@@ -146,7 +142,8 @@ def _word_sums(words: Words) -> Counts:
         last[: n % group] = words[n - n % group :]
         counter.add(last)
     while group > 1 and group * width > NARROW:
-        counter, group = counter.halved(), group // 2
+        counter = counter.halved()
+        group = group // 2
     counts = np.zeros(64 * width, dtype=np.int64)
     for weight, plane in counter.weighted():
         counts += weight * _unpacked(plane.view(np.uint8))
@@ -156,17 +153,17 @@ def _word_sums(words: Words) -> Counts:
 def grouped_sums(groups: NDArray[np.int64], payloads: Payloads, number: int, size: int, skipped: int) -> Counts:
     """For each of `number` groups how many of its rows have each bit set, and in a last column how many rows it has.
 
-    The bits follow `skipped` bytes. Groups are taken side by side, those of like size together: a plane has as many rows of
-    each. Groups that are large beside others are counted alone.
+    The bits follow `skipped` bytes. Groups are taken side by side, those of like size together: a plane has as many
+    rows of each. Groups that are large beside others are counted alone.
     """
-    import numpy as np
-
     laid = Laid(payloads[:, skipped:])
     found = np.zeros((number, size + 1), dtype=np.int64)
     rows = np.bincount(groups, minlength=number)
     found[:, size] = rows
-    narrow = groups.astype(np.uint8 if number <= 1 << 8 else np.uint16) if number <= 1 << 16 else groups  # sorted by radix
-    order, firsts = np.argsort(narrow, kind="stable"), np.cumsum(rows) - rows
+    # sorted by radix
+    narrow = groups.astype(np.uint8 if number <= 1 << 8 else np.uint16) if number <= 1 << 16 else groups
+    order = np.argsort(narrow, kind="stable")
+    firsts = np.cumsum(rows) - rows
     largest = np.argsort(-rows, kind="stable")[: np.count_nonzero(rows)]
     usual = 4 * len(groups) // max(1, len(largest))
     alone = int(np.count_nonzero(rows > max(ALONE, usual)))
@@ -182,9 +179,8 @@ def grouped_sums(groups: NDArray[np.int64], payloads: Payloads, number: int, siz
 
 def _side_by_side(laid: Laid, order: Counts, first: Counts, rows: Counts, size: int) -> Counts:
     """Sums of groups, of which the largest comes first: `rows` each, in `order` from `first` on."""
-    import numpy as np
-
-    layers = _power_below(min(PLANE // (laid.words.shape[1] * len(first)), int(rows[0]) // DEEP))  # of each group in a plane
+    # of each group in a plane
+    layers = _power_below(min(PLANE // (laid.words.shape[1] * len(first)), int(rows[0]) // DEEP))
     counter = Planes()
     layer = np.arange(int(rows[0]) + -int(rows[0]) % layers)[:, None]
     places = order[(np.minimum(layer, rows - 1) + first).reshape(-1, layers * len(first))]
@@ -195,7 +191,8 @@ def _side_by_side(laid: Laid, order: Counts, first: Counts, rows: Counts, size: 
             plane[(layer[start : start + layers] >= rows).reshape(-1)] = 0  # of groups that have no row left
         counter.add(plane)
     while layers > 1:
-        counter, layers = counter.halved(), layers // 2
+        counter = counter.halved()
+        layers = layers // 2
     kind = np.uint16 if rows[0] < 1 << 16 else np.int64
     sums = np.zeros((len(first), size), dtype=kind)
     for weight, words in counter.weighted():
@@ -210,7 +207,5 @@ def _power_below(number: int) -> int:
 
 def _unpacked(rows: Payloads) -> Counts:
     """Column sums of few rows, bit by bit."""
-    import numpy as np
-
     sums: Counts = np.unpackbits(rows, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
     return sums

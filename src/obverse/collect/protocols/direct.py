@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from obverse.collect.protocols.base import (
     Coded,
     Estimated,
@@ -19,8 +21,17 @@ from obverse.collect.protocols.base import (
     supported,
     tallied,
 )
-from obverse.collect.randomness.coins import Coins, flips
-from obverse.collect.randomness.odds import ONE, check_epsilon, epsilon_of, exp_down, most_odds, share, sway
+from obverse.collect.randomness.coins import (
+    ONE,
+    Coins,
+    check_epsilon,
+    epsilon_of,
+    exp_down,
+    flips,
+    most_odds,
+    share,
+    sway,
+)
 from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 
@@ -34,10 +45,10 @@ SIZE_MAX = 1 << 20
 class Direct:
     """The truth with probability truth / 2**53, else a uniform other item. Best for few items.
 
-    Claim:   epsilon = ln(p / p') per report and person, p = truth / 2**53, p' = (1 - p) / (size - 1), rounded up; whichever
-             two answers are compared.
-    Proof:   Warner 1965, Kairouz et al. 2014: a report has probability p or p' under every answer, so no ratio exceeds p / p'.
-             Share of support: p for the own item, p' for each other one; `supported` does the rest.
+    Claim:   epsilon = ln(p / p') per report and person, p = truth / 2**53, p' = (1 - p) / (size - 1), rounded up;
+             whichever two answers are compared.
+    Proof:   Warner 1965, Kairouz et al. 2014: a report has probability p or p' under every answer, so no ratio exceeds
+             p / p'. Share of support: p for the own item, p' for each other one; `supported` does the rest.
     Assumes: one report per person, or the losses of all of them added; size >= 2 and p >= p'.
     """
 
@@ -49,7 +60,9 @@ class Direct:
 
     def __post_init__(self) -> None:
         invariant(2 <= self.size <= SIZE_MAX, "direct response has from 2 to 2**20 items")
-        invariant(self.truth * self.size >= ONE and self.truth < ONE, "the truth is told at least as often as any other item")
+        invariant(
+            self.truth * self.size >= ONE and self.truth < ONE, "the truth is told at least as often as any other item"
+        )
 
     @classmethod
     def fitted(cls, size: int, epsilon: Fraction) -> Direct:
@@ -65,7 +78,9 @@ class Direct:
 
     @classmethod
     def truthful(cls, size: int, chance: Fraction) -> Direct:
-        """The truth with this chance, else a uniform item of all, one's own among them; for two epsilon = ln((1+c)/(1-c))."""
+        """The truth with this chance, else a uniform item of all, one's own among them; for two epsilon =
+        ln((1+c)/(1-c)).
+        """
         own = chance + (1 - chance) / size
         return cls(size, own.numerator * ONE // own.denominator)
 
@@ -90,13 +105,12 @@ class Direct:
 
     def report(self, code: int, coins: Coins, seed: int = 0) -> bytes:
         invariant(0 <= code < self.size, "an item of the list")
-        truth, other = coins.flip(self.truth), coins.below(self.size - 1)
+        truth = coins.flip(self.truth)
+        other = coins.below(self.size - 1)
         return (code if truth else other + (other >= code)).to_bytes(self.length, "little")
 
     @in_blocks
     def reports(self, codes: Codes, rng: Rng, seeds: Codes | None = None) -> Payloads:
-        import numpy as np
-
         invariant(bool(np.all(codes < self.size)), "items of the list")
         other = rng.below(self.size - 1, len(codes)).view(np.uint64)
         other += other >= codes

@@ -8,10 +8,21 @@ from fractions import Fraction
 from math import floor
 from typing import TYPE_CHECKING, ClassVar
 
-from obverse.collect.protocols.base import Coded, Estimated, Told, bytes_for, everyone, in_blocks, numbers_in, packed, tallied
-from obverse.collect.randomness.coins import Coins, flips
-from obverse.collect.randomness.odds import ONE, check_epsilon, epsilon_of, exp_down, most_odds, share
-from obverse.collect.randomness.transform import walsh_hadamard
+import numpy as np
+
+from obverse.collect.protocols.base import (
+    Coded,
+    Estimated,
+    Told,
+    bytes_for,
+    everyone,
+    in_blocks,
+    numbers_in,
+    packed,
+    tallied,
+)
+from obverse.collect.randomness.coins import ONE, Coins, check_epsilon, epsilon_of, exp_down, flips, most_odds, share
+from obverse.collect.randomness.hashing import walsh_hadamard
 from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 
@@ -23,17 +34,20 @@ SIZE_MAX = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Hadamard:
-    """A word of `blocks` blocks; with probability odds / 2**53 one that agrees with the item, else a uniform one of all.
+    """A word of `blocks` blocks; with probability odds / 2**53 one that agrees with the item, else a uniform one of
+    all.
 
-    Items are dealt to blocks of b - 1, b the power of two that holds them: item v has the column c, from 1 to b - 1, of its
-    block, and the words x of the block for which x & c has an even number of ones agree with it. They are half of the block.
+    Items are dealt to blocks of b - 1, b the power of two that holds them: item v has the column c, from 1 to b - 1, of
+    its block, and the words x of the block for which x & c has an even number of ones agree with it. They are half of
+    the block.
 
     Claim:   epsilon = ln(1 + 2 B r / (1 - r)) per report and person, r = odds / 2**53, B the blocks, rounded up.
-    Proof:   Acharya, Sun, Zhang 2019: of B b words each has probability (1 - r) / (B b), and those b / 2 that agree with the
-             item have 2 r / b more, whatever the item is. Estimate: let X be 1 for a word that agrees with v, -1 for another
-             of its block, else 0. For one's own item E[X] = r; for another of the block, of whose words half agree with v,
-             and for one of another block, it is 0. X**2 is 1 with probability r + (1 - r) / B for items of the block, and
-             (1 - r) / B for all others. Sums of X over reports are a Walsh-Hadamard transform of the counts.
+    Proof:   Acharya, Sun, Zhang 2019: of B b words each has probability (1 - r) / (B b), and those b / 2 that agree
+             with the item have 2 r / b more, whatever the item is. Estimate: let X be 1 for a word that agrees with v,
+             -1 for another of its block, else 0. For one's own item E[X] = r; for another of the block, of whose words
+             half agree with v, and for one of another block, it is 0. X**2 is 1 with probability r + (1 - r) / B for
+             items of the block, and (1 - r) / B for all others. Sums of X over reports are a Walsh-Hadamard transform
+             of the counts.
     Assumes: one report per person, or the losses of all of them added.
     """
 
@@ -46,7 +60,9 @@ class Hadamard:
 
     def __post_init__(self) -> None:
         invariant(2 <= self.size <= SIZE_MAX, "Hadamard response has from 2 to 2**24 items")
-        invariant(1 <= self.blocks <= 2 * self.size and self.blocks & (self.blocks - 1) == 0, "blocks are a power of two")
+        invariant(
+            1 <= self.blocks <= 2 * self.size and self.blocks & (self.blocks - 1) == 0, "blocks are a power of two"
+        )
         invariant(0 < self.odds < ONE, "odds lie strictly between none and all")
 
     @classmethod
@@ -75,21 +91,22 @@ class Hadamard:
 
     def report(self, code: int, coins: Coins, seed: int = 0) -> bytes:
         invariant(0 <= code < self.size, "an item of the list")
-        agreeing, word = coins.flip(self.odds), coins.below(self.blocks * self.block)
+        agreeing = coins.flip(self.odds)
+        word = coins.below(self.blocks * self.block)
         if agreeing:
             block, column = self._place(code)
             inside = word % self.block
             if (inside & column).bit_count() & 1:
-                inside ^= column & -column  # one bit of the column, so that words that disagree turn to those that agree
+                # one bit of the column, so that words that disagree turn to those that agree
+                inside ^= column & -column
             word = block * self.block + inside
         return word.to_bytes(self.length, "little")
 
     @in_blocks
     def reports(self, codes: Codes, rng: Rng, seeds: Codes | None = None) -> Payloads:
-        import numpy as np
-
         invariant(bool(np.all(codes < self.size)), "items of the list")
-        block, column = codes // (self.block - 1), codes % (self.block - 1) + np.uint64(1)
+        block = codes // (self.block - 1)
+        column = codes % (self.block - 1) + np.uint64(1)
         words = rng.below(self.blocks * self.block, len(codes)).view(np.uint64)
         inside = words & np.uint64(self.block - 1)
         odd = (np.bitwise_count(inside & column) & 1).astype(np.bool_)
@@ -107,9 +124,8 @@ class Hadamard:
         return tallied(payloads, self.blocks * self.block).reshape(self.shape)
 
     def estimate(self, counts: Counts, n: int, codes: Codes) -> Estimated:
-        import numpy as np
-
-        block, column = codes // (self.block - 1), codes % (self.block - 1) + np.uint64(1)
+        block = codes // (self.block - 1)
+        column = codes % (self.block - 1) + np.uint64(1)
         sums = walsh_hadamard(counts)
         rate = float(share(self.odds))
         spread = (1 - rate) / self.blocks

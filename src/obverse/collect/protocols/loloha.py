@@ -1,4 +1,7 @@
-"""LOLOHA: local hashing for answers that change. A hash kept for ever, a permanent answer for each of its few symbols."""
+"""LOLOHA: local hashing for answers that change.
+
+A hash kept for ever, a permanent answer for each of its few symbols.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,33 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from obverse.collect.protocols.base import Coded, Estimated, Told, bytes_for, numbers_in, packed, supported, tallied
+import numpy as np
+
+from obverse.collect.protocols.base import (
+    Coded,
+    Estimated,
+    Told,
+    bytes_for,
+    numbers_in,
+    packed,
+    supported,
+    tallied,
+    with_standing,
+)
+from obverse.collect.protocols.count_mean import pool_squares, pool_sums, with_collisions
 from obverse.collect.protocols.direct import Direct
 from obverse.collect.protocols.local_hash import SYMBOLS_MAX
-from obverse.collect.protocols.sketch import pool_squares, pool_sums, with_collisions
-from obverse.collect.protocols.standing import with_standing
-from obverse.collect.randomness.coins import Coins
+from obverse.collect.randomness.coins import (
+    EPSILON_MAX,
+    ONE,
+    Coins,
+    check_epsilon,
+    epsilon_of,
+    exp_down,
+    most_odds,
+    sway,
+)
 from obverse.collect.randomness.hashing import symbol, symbols_of
-from obverse.collect.randomness.odds import EPSILON_MAX, ONE, check_epsilon, epsilon_of, exp_down, most_odds, sway
 from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 
@@ -28,16 +50,17 @@ SIZE_MAX = 1 << 32
 
 @dataclass(frozen=True, slots=True)
 class Loloha:
-    """Hash `seed mod pool` of the device, its symbol of the item; `first` randomizes a symbol for ever, `second` each report.
+    """Hash `seed mod pool` of the device, its symbol of the item; `first` randomizes a symbol for ever, `second` each
+    report.
 
     Hashes are of a public pool: a hash of each device alone would name the device in every report.
 
     Claim:   all reports ever of answers of one symbol: epsilon of `first`. One report alone: epsilon = ln(p / p'),
              p = p1 p2 + (g - 1) q1 q2 and p' = (1 - p) / (g - 1), rounded up. All reports ever of people of whose
              reports the same ones share a symbol: epsilon of `first` for each symbol that is met, at most g.
-    Proof:   Arcolezi et al. 2023. The hash does not depend on the items. Reports of a symbol are made of its permanent answer,
-             direct response; permanent answers of different symbols are independent. Of two rounds of direct response the
-             own symbol comes out if neither or both err, the second back: p. All others come out alike.
+    Proof:   Arcolezi et al. 2023. The hash does not depend on the items. Reports of a symbol are made of its permanent
+             answer, direct response; permanent answers of different symbols are independent. Of two rounds of direct
+             response the own symbol comes out if neither or both err, the second back: p. All others come out alike.
     Assumes: hash and permanent answers never change. Which reports share a symbol is not hidden.
     """
 
@@ -62,12 +85,16 @@ class Loloha:
 
     @classmethod
     def lasting_at(cls, size: int, ever: Fraction, each: Fraction) -> Loloha:
-        """`ever` for all reports of one symbol, `each` for one of them. Together the rounds are direct response at `each`."""
+        """`ever` for all reports of one symbol, `each` for one of them.
+
+        Together the rounds are direct response at `each`.
+        """
         check_epsilon(each)
         invariant(each <= ever, "one report loses no more than all of them")
         symbols = min(max(round(exp_down(each)) + 1, 2), SYMBOLS_MAX)
         first = Direct.fitted(symbols, ever)
-        growth, most = exp_down(each), first.own / first.other
+        growth = exp_down(each)
+        most = first.own / first.other
         ratio = (growth * (most + symbols - 2) - (symbols - 1)) / (most - growth) if most > growth else Fraction(ONE)
         fits = lambda odds: odds * symbols <= ONE or cls(size, POOL, first, Direct(symbols, odds)).loss() <= each  # noqa: E731
         truth = max(most_odds(ratio / (ratio + symbols - 1), fits), -(-ONE // symbols))
@@ -117,8 +144,6 @@ class Loloha:
         return self.instant(self.permanent(code, coins, seed), coins, seed)
 
     def reports(self, codes: Codes, rng: Rng, seeds: Codes | None = None) -> Payloads:
-        import numpy as np
-
         invariant(bool(np.all(codes < self.size)), "items of the list")
         numbers = (rng.words(len(codes)) if seeds is None else seeds) % np.uint64(self.pool)
         permanent = numbers_in(self.first.reports(symbols_of(numbers, codes, self.symbols), rng))
@@ -136,7 +161,8 @@ class Loloha:
         return tallied(payloads, self.pool * self.symbols).reshape(self.shape)
 
     def estimate(self, counts: Counts, n: int, codes: Codes) -> Estimated:
-        q, gap = Fraction(1, self.symbols), (self.second.own - self.second.other) ** 2
+        q = Fraction(1, self.symbols)
+        gap = (self.second.own - self.second.other) ** 2
         found = supported(pool_sums(counts, codes), n, self.own, q)
         own, other = (float(chance * (1 - chance) * gap) for chance in (self.first.own, q))  # of a permanent symbol
         found = with_standing(found, own, other, n * float(self.own - q) ** 2)

@@ -8,34 +8,49 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from obverse.collect.protocols.base import Coded, Estimated, Told, bytes_for, numbers_in, packed
+import numpy as np
+
+from obverse.collect.protocols.base import Coded, Estimated, Told, bytes_for, numbers_in, packed, with_standing
 from obverse.collect.protocols.bit_sums import grouped_sums
-from obverse.collect.protocols.sketch import cell_sums, squared_shares, with_collisions
-from obverse.collect.protocols.standing import with_standing
-from obverse.collect.randomness.coins import Coins, vectors
+from obverse.collect.protocols.count_mean import cell_sums, squared_shares, with_collisions
+from obverse.collect.randomness.coins import (
+    EPSILON_MAX,
+    HALF,
+    ONE,
+    Coins,
+    check_epsilon,
+    epsilon_of,
+    exp_down,
+    most_odds,
+    share,
+    sway,
+    vectors,
+)
 from obverse.collect.randomness.hashing import WORD, key_symbol, key_symbols_of
-from obverse.collect.randomness.odds import EPSILON_MAX, HALF, ONE, check_epsilon, epsilon_of, exp_down, most_odds, share, sway
 from obverse.core.errors import invariant
 from obverse.core.rng import Rng
 
 if TYPE_CHECKING:
     from obverse.collect.protocols.base import Bits, Codes, Counts, Doubles, Payloads
 
-BITS_MAX, HASHES_MAX, COHORTS_MAX = 1 << 12, 8, 1 << 16
+BITS_MAX = 1 << 12
+HASHES_MAX = 8
+COHORTS_MAX = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Rappor:
     """`bits` bits, of which `hashes` hashes of the device's cohort set up to as many.
 
-    Permanent: each bit is flipped with probability f/2 = flip / 2**53. Reported: a permanent 1 is sent as 1 with probability
+    Permanent: each bit is flipped with probability f/2 = flip / 2**53. Reported: a permanent 1 is sent as 1 with
+               probability
     q = high / 2**53, a permanent 0 with p = low / 2**53.
 
     Claim:   all reports ever of one item: epsilon = 2 h ln((1 - f/2) / (f/2)). One report alone: epsilon =
              h ln(q' (1 - p') / (p' (1 - q'))), q' = (1 - f/2) q + (f/2) p, p' = (f/2) q + (1 - f/2) p. Both rounded up.
-    Proof:   Erlingsson, Pihur, Korolova 2014, theorems 1 and 2. Two items differ in at most h bits that are set for the one
-             only and h for the other only. All reports are made of the permanent bits, which are independent, each with a
-             ratio of at most (1 - f/2) / (f/2). One report's bits are independent coins of p' and q'.
+    Proof:   Erlingsson, Pihur, Korolova 2014, theorems 1 and 2. Two items differ in at most h bits that are set for the
+             one only and h for the other only. All reports are made of the permanent bits, which are independent, each
+             with a ratio of at most (1 - f/2) / (f/2). One report's bits are independent coins of p' and q'.
     Assumes: a device's cohort and permanent bits never change, for the first; for the second there is but one report.
     """
 
@@ -118,7 +133,8 @@ class Rappor:
         return coins.vector(self.flip, self.bits) ^ self.bloom(code, seed % self.cohorts)
 
     def instant(self, permanent: int, coins: Coins, seed: int) -> bytes:
-        low, high = coins.vector(self.low, self.bits), coins.vector(self.high, self.bits)
+        low = coins.vector(self.low, self.bits)
+        high = coins.vector(self.high, self.bits)
         sent = (low & ~permanent) | (high & permanent)
         return (seed % self.cohorts).to_bytes(self.head, "little") + sent.to_bytes(self.length - self.head, "little")
 
@@ -126,21 +142,19 @@ class Rappor:
         return self.instant(self.permanent(code, coins, seed), coins, seed)
 
     def reports(self, codes: Codes, rng: Rng, seeds: Codes | None = None) -> Payloads:
-        import numpy as np
-
-        n, people = len(codes), np.arange(len(codes))
+        n = len(codes)
+        people = np.arange(len(codes))
         cohorts = (rng.words(n) if seeds is None else seeds) % np.uint64(self.cohorts)
         held = np.zeros((n, (self.bits + 7) // 8), dtype=np.uint8)
         for bits in self.places(codes, cohorts):
             held[people, bits >> 3] |= np.left_shift(1, bits & 7).astype(np.uint8)
         held ^= vectors(self.flip, n, self.bits, rng)
-        low, high = vectors(self.low, n, self.bits, rng), vectors(self.high, n, self.bits, rng)
+        low = vectors(self.low, n, self.bits, rng)
+        high = vectors(self.high, n, self.bits, rng)
         return np.concatenate([packed(cohorts, self.head), (low & ~held) | (high & held)], axis=1)
 
     def places(self, codes: Codes, cohorts: Codes) -> list[Counts]:
         """For each hash the bits of these keys in these cohorts, broadcast against each other."""
-        import numpy as np
-
         first = cohorts * np.uint64(self.hashes)
         return [key_symbols_of(first + np.uint64(i), codes, self.bits).view(np.int64) for i in range(self.hashes)]
 
@@ -154,31 +168,33 @@ class Rappor:
 
     def fold(self, payloads: Payloads) -> Counts:
         """For each cohort how often each bit is set, and in the last column how many reports it has."""
-        import numpy as np
-
-        return grouped_sums(numbers_in(payloads[:, : self.head]).view(np.int64), payloads, self.cohorts, self.bits, self.head)
+        return grouped_sums(
+            numbers_in(payloads[:, : self.head]).view(np.int64), payloads, self.cohorts, self.bits, self.head
+        )
 
     def estimate(self, counts: Counts, n: int, codes: Codes) -> Estimated:
         """Shares of items on their own, whatever the others are; `decode` finds better ones from a list of candidates.
 
         Claim:   unbiased over hashes, and of the stated variance.
         Proof:   a bit of an item is one of another with probability b = 1 - (1 - 1/k)**h; reports average h bits of the
-                 item, of which two are the same with probability 1/k, and bits vary independently. Which share of the item's
-                 bits another item has varies with a variance `a` over cohorts: with people's, divided by n, and, because
-                 hashes are drawn once, divided by the cohorts.
+                 item, of which two are the same with probability 1/k, and bits vary independently. Which share of the
+                 item's bits another item has varies with a variance `a` over cohorts: with people's, divided by n, and,
+                 because hashes are drawn once, divided by the cohorts.
         Assumes: cohorts are uniform.
         """
-        import numpy as np
-
         support = cell_sums(counts, codes, self.bits, self.hashes).astype(np.float64)
-        k, h, p, q = self.bits, self.hashes, float(self.own), float(self.other)
+        k = self.bits
+        h = self.hashes
+        p = float(self.own)
+        q = float(self.other)
         held = 1 - (1 - 1 / k) ** h
         both = held / k + (1 - 1 / k) * (1 - 2 * (1 - 1 / k) ** h + (1 - 2 / k) ** h)
         varied = (held * (1 - held) + (h - 1) * (both - held**2)) / h
         back = (p - q) * (1 - held)
         value: Doubles = (support / (n * h) - q - (p - q) * held) / back
         known = np.clip(value, 0.0, 1.0)
-        alike, scale = (1 + (h - 1) / k) / h, n * back**2
+        alike = (1 + (h - 1) / k) / h
+        scale = n * back**2
         none = (held * p * (1 - p) + (1 - held) * q * (1 - q)) * alike + (p - q) ** 2 * varied
         tilt = p * (1 - p) * alike - none
         found = Estimated(value, (none + known * tilt) / scale, tilt=tilt / scale, grain=1 / (2 * n * h * back))
@@ -198,7 +214,8 @@ class Rappor:
         return self._chance(payload, self.bloom(code, cohort), self.own, self.other)
 
     def standing(self, code: int, seed: int) -> Iterator[tuple[int, Fraction]]:
-        held, flip = self.bloom(code, seed % self.cohorts), share(self.flip)
+        held = self.bloom(code, seed % self.cohorts)
+        flip = share(self.flip)
         for permanent in range(1 << self.bits):
             flipped = (permanent ^ held).bit_count()
             yield permanent, flip**flipped * (1 - flip) ** (self.bits - flipped)
@@ -209,11 +226,15 @@ class Rappor:
     def payloads(self, seed: int) -> Iterator[bytes]:
         cohort = (seed % self.cohorts).to_bytes(self.head, "little")
         for bits in itertools.product((0, 1), repeat=self.bits):
-            yield cohort + sum(bit << place for place, bit in enumerate(bits)).to_bytes(self.length - self.head, "little")
+            yield cohort + sum(bit << place for place, bit in enumerate(bits)).to_bytes(
+                self.length - self.head, "little"
+            )
 
     def _chance(self, payload: bytes, held: int, high: Fraction, low: Fraction) -> Fraction:
-        sent, own = int.from_bytes(payload[self.head :], "little"), held.bit_count()
-        hit, stray = (sent & held).bit_count(), (sent & ~held).bit_count()
+        sent = int.from_bytes(payload[self.head :], "little")
+        own = held.bit_count()
+        hit = (sent & held).bit_count()
+        stray = (sent & ~held).bit_count()
         return high**hit * (1 - high) ** (own - hit) * low**stray * (1 - low) ** (self.bits - own - stray)
 
 

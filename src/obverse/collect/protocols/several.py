@@ -1,7 +1,7 @@
 """Several questions in one report: one of them at the whole loss, or all of them at a part of it each.
 
-All answers of a person are one code: the number of the answer to each question, the first question's counting least. What a
-server keeps is the counts of every question in a row, and after them how many reports there are of each.
+All answers of a person are one code: the number of the answer to each question, the first question's counting least.
+What a server keeps is the counts of every question in a row, and after them how many reports there are of each.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise, product
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+
+import numpy as np
 
 from obverse.collect.protocols.base import Coded, Estimated, LastingProtocol, LocalProtocol, Told, sampled
 from obverse.collect.protocols.direct import Direct
@@ -81,8 +83,6 @@ class Several:
 
     def answers(self, codes: Codes, place: int) -> Codes:
         """Those of many people."""
-        import numpy as np
-
         invariant(self.size == SIZE_MAX or bool(np.all(codes < np.uint64(self.size))), "answers to each question")
         return codes // np.uint64(self._strides()[place]) % np.uint64(self.parts[place].size)
 
@@ -94,8 +94,6 @@ class Several:
 
     def estimate(self, counts: Counts, n: int, codes: Codes) -> Estimated:
         """Here codes number the items of all questions, one question after the other; a mean is one item."""
-        import numpy as np
-
         found = []
         for place, part in enumerate(self.parts):
             own, many = self.counted(counts, place)
@@ -115,8 +113,6 @@ class Several:
 
     def _folded(self, rows: Sequence[Payloads]) -> Counts:
         """The counts of reports that are sorted by question."""
-        import numpy as np
-
         each = [part.fold(np.ascontiguousarray(some)).reshape(-1) for part, some in zip(self.parts, rows)]
         return np.concatenate([*each, np.array([len(some) for some in rows], dtype=np.int64)])
 
@@ -126,7 +122,8 @@ class OneOfSeveral(Several):
     """The report of one question, which the report's token picks; its number is sent along. Reports are of one length.
 
     Claim:   the largest epsilon of the parts per report and person, whatever all their answers are.
-    Proof:   which question it is does not depend on the answers; given it, the report is that of its part, of one answer.
+    Proof:   which question it is does not depend on the answers; given it, the report is that of its part, of one
+             answer.
              Estimates: those of each part, of the people whom it was asked, who are picked uniformly.
     Assumes: for the estimates, seeds are uniform and not chosen by the sender; for the loss nothing but one report per
              person, or the losses of all of them added.
@@ -151,20 +148,18 @@ class OneOfSeveral(Several):
         return bytes([place]) + sent.ljust(self.length - 1, b"\0")
 
     def reports(self, codes: Codes, rng: Rng, seeds: Codes | None = None) -> Payloads:
-        import numpy as np
-
         chosen = rng.words(len(codes)) if seeds is None else seeds
-        found, asked = np.zeros((len(codes), self.length), dtype=np.uint8), self._asked(chosen)
+        found = np.zeros((len(codes), self.length), dtype=np.uint8)
+        asked = self._asked(chosen)
         for place, part in enumerate(self.parts):
             (who,) = np.nonzero(asked == place)
-            own, hashing = self.answers(codes[who], place), mixed(chosen[who] ^ np.uint64(place))
+            own = self.answers(codes[who], place)
+            hashing = mixed(chosen[who] ^ np.uint64(place))
             found[who, 0] = place
             found[who, 1 : 1 + part.length] = part.reports(own, rng, hashing)
         return found
 
     def valid(self, payloads: Payloads) -> Bits:
-        import numpy as np
-
         found = np.zeros(len(payloads), dtype=np.bool_)
         for place, part in enumerate(self.parts):
             (who,) = np.nonzero(payloads[:, 0] == place)
@@ -172,8 +167,6 @@ class OneOfSeveral(Several):
         return found
 
     def agrees(self, payloads: Payloads, seeds: Codes) -> Bits:
-        import numpy as np
-
         found: Bits = payloads[:, 0] == self._asked(seeds)
         for place, part in enumerate(self.parts):
             (who,) = np.nonzero(payloads[:, 0] == place)
@@ -196,8 +189,6 @@ class OneOfSeveral(Several):
             yield bytes([place]) + sent.ljust(self.length - 1, b"\0")
 
     def _asked(self, seeds: Codes) -> Codes:
-        import numpy as np
-
         return (seeds >> np.uint64(32)) * np.uint64(len(self.parts)) >> np.uint64(32)
 
     @staticmethod
@@ -210,8 +201,8 @@ class AllOfSeveral(Several):
     """A report of every question, one after the other.
 
     Claim:   the sum of the epsilons of the parts per report and person, whatever all their answers are.
-    Proof:   parts flip coins of their own, so that the probability of a report is the product of those of its parts; each
-             of these changes by its own epsilon at most. Estimates: those of each part, of all people.
+    Proof:   parts flip coins of their own, so that the probability of a report is the product of those of its parts;
+             each of these changes by its own epsilon at most. Estimates: those of each part, of all people.
     Assumes: one report per person, or the losses of all of them added.
     """
 
@@ -229,22 +220,16 @@ class AllOfSeveral(Several):
         return b"".join(part.report(self.answer(code, place), coins, seed_within(seed, place)) for place, part in each)
 
     def reports(self, codes: Codes, rng: Rng, seeds: Codes | None = None) -> Payloads:
-        import numpy as np
-
         chosen = rng.words(len(codes)) if seeds is None else seeds
         each = enumerate(self.parts)
         made = [part.reports(self.answers(codes, i), rng, mixed(chosen ^ np.uint64(i))) for i, part in each]
         return np.concatenate(made, axis=1)
 
     def valid(self, payloads: Payloads) -> Bits:
-        import numpy as np
-
         found: Bits = np.logical_and.reduce([part.valid(own) for part, own in zip(self.parts, self._own(payloads))])
         return found
 
     def agrees(self, payloads: Payloads, seeds: Codes) -> Bits:
-        import numpy as np
-
         each = enumerate(zip(self.parts, self._own(payloads)))
         found: Bits = np.logical_and.reduce([part.agrees(own, mixed(seeds ^ np.uint64(i))) for i, (part, own) in each])
         return found
@@ -253,9 +238,11 @@ class AllOfSeveral(Several):
         return self._folded(self._own(payloads))
 
     def probability(self, code: int, payload: bytes, seed: int) -> Fraction:
-        found, start = Fraction(1), 0
+        found = Fraction(1)
+        start = 0
         for place, part in enumerate(self.parts):
-            own, start = payload[start : start + part.length], start + part.length
+            own = payload[start : start + part.length]
+            start = start + part.length
             found *= part.probability(self.answer(code, place), own, seed_within(seed, place))
         return found
 

@@ -1,4 +1,6 @@
-"""The record of processing: what is held, on which basis, for what, until when; and everything that was ever made of it."""
+"""The record of processing: what is held, on which basis, for what, until when; and everything that was ever made of
+it.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +13,17 @@ from typing import Any
 from obverse.catalog.model import Catalog
 from obverse.core.ledger import Entry, Terms
 from obverse.core.numbers import plain
-from obverse.curator.rights.rights import CANNOT_UNDO
-from obverse.ledger.base import ChainLedger
-from obverse.ledger.book import counted
+from obverse.curator.rights.requests import CANNOT_UNDO
+from obverse.ledger.ledger import ChainLedger
+from obverse.ledger.state import counted
 from obverse.session.authorization import today
 from obverse.session.views import reachable
 
 
 def record_of(catalog: Catalog, ledger: ChainLedger) -> dict[str, Any]:
     """Article 30 in data: declarations and the ledger's records, no row and nobody's name."""
-    terms, entries = ledger.terms(), list(ledger.entries())
+    terms = ledger.terms()
+    entries = list(ledger.entries())
     spent = ledger.spent()
     unit = "" if catalog.unit is None else catalog.unit.words
     return {
@@ -33,8 +36,10 @@ def record_of(catalog: Catalog, ledger: ChainLedger) -> dict[str, Any]:
         "apart": [list(group) for group in catalog.apart],
         "purposes": {name: plain(budget.epsilon) for name, budget in catalog.purposes.items()},
         "budget": {
-            "epsilon": plain(ledger.budget().epsilon), "delta": plain(ledger.budget().delta),
-            quantity(terms): plain(spent.amount), "delta_spent": plain(spent.delta),
+            "epsilon": plain(ledger.budget().epsilon),
+            "delta": plain(ledger.budget().delta),
+            quantity(terms): plain(spent.amount),
+            "delta_spent": plain(spent.delta),
         },
         "processing": processing(entries, ledger, terms),
         "custody": [_looked(entry) for entry in entries if entry.kind == "custody"],
@@ -43,11 +48,16 @@ def record_of(catalog: Catalog, ledger: ChainLedger) -> dict[str, Any]:
             for act, count in sorted(Counter(e.fields["act"] for e in entries if e.kind == "rights").items())
         ],
         "surveys": [
-            {"name": s.name, "epsilon": plain(s.epsilon), "lifetime": plain(s.lifetime), "retention_days": s.retention_days}
+            {
+                "name": s.name,
+                "epsilon": plain(s.epsilon),
+                "lifetime": plain(s.lifetime),
+                "retention_days": s.retention_days,
+            }
             for s in catalog.surveys.values()
         ],
         "head": ledger.head().hash,
-    }  # fmt: skip
+    }
 
 
 def quantity(terms: Terms) -> str:
@@ -99,7 +109,10 @@ def kind_of(entry: Entry, ledger: ChainLedger) -> str:
 
 
 def _looked(entry: Entry) -> dict[str, Any]:
-    return {"record": entry.number, **{key: entry.fields[key] for key in ("time", "table", "columns", "what", "reason")}}
+    return {
+        "record": entry.number,
+        **{key: entry.fields[key] for key in ("time", "table", "columns", "what", "reason")},
+    }
 
 
 def markdown(record: Mapping[str, Any]) -> str:
@@ -109,21 +122,37 @@ def markdown(record: Mapping[str, Any]) -> str:
         f"# Record of processing: {_cell(record['project'])}\n",
         f"Protected: {_cell(record['unit'])}. Head of the ledger: `{record['head']}`.\n",
         "## What is held\n",
-        _table(["table", "basis", "purposes", "until", "columns"],
-               [[t["name"], t["basis"] or ("public" if t["public"] else "not declared"), ", ".join(t["purposes"]) or "any",
-                 t["retain_until"] + (" (over)" if t["over"] else "") or "no day declared", ", ".join(t["columns"])]
-                for t in record["tables"]]),
+        _table(
+            ["table", "basis", "purposes", "until", "columns"],
+            [
+                [
+                    t["name"],
+                    t["basis"] or ("public" if t["public"] else "not declared"),
+                    ", ".join(t["purposes"]) or "any",
+                    t["retain_until"] + (" (over)" if t["over"] else "") or "no day declared",
+                    ", ".join(t["columns"]),
+                ]
+                for t in record["tables"]
+            ],
+        ),
         "".join(f"Kept apart: {_cell(', '.join(group))}.\n" for group in record["apart"]),
         "## What was made of it\n",
-        _table(["kind", "analyst", "purpose", "how many", named, "delta"],
-               [[p["kind"], p["analyst"], p["purpose"], str(p["count"]), p[named], p["delta"]] for p in record["processing"]]),
+        _table(
+            ["kind", "analyst", "purpose", "how many", named, "delta"],
+            [
+                [p["kind"], p["analyst"], p["purpose"], str(p["count"]), p[named], p["delta"]]
+                for p in record["processing"]
+            ],
+        ),
         "## Rows read by the curator\n",
-        _table(["record", "time", "table", "what for", "reason"],
-               [[str(c["record"]), c["time"], c["table"], c["what"], c["reason"]] for c in record["custody"]]),
+        _table(
+            ["record", "time", "table", "what for", "reason"],
+            [[str(c["record"]), c["time"], c["table"], c["what"], c["reason"]] for c in record["custody"]],
+        ),
         "## Rights exercised\n",
         _table(["act", "how many"], [[r["act"], str(r["count"])] for r in record["rights"]]),
         f"{CANNOT_UNDO}\n",
-    ]  # fmt: skip
+    ]
     return "\n".join(part for part in parts if part)
 
 

@@ -9,9 +9,7 @@ from pathlib import Path
 from obverse.attack.auditing import audit_reals
 from obverse.attack.auditing.online import LinearAuditor, NaiveAuditor, consistent
 from obverse.learn.exercises import Exercise, Number
-from obverse.learn.lesson import Lesson, Step, Text
-from obverse.learn.rooms import write_csv
-from obverse.learn.shown import Shown, table
+from obverse.learn.lesson import Lesson, Shown, Step, Text, table, write_csv
 from obverse.review.audit import Questions, questions_of
 
 AGES = {"Ann": 29, "Bob": 34, "Cid": 36, "Dee": 41, "Eve": 41, "Fay": 58}
@@ -41,7 +39,8 @@ def what_follows() -> Shown:
 def a_refusal_tells() -> Shown:
     """Secrets 1, 1, 0. The naive auditor refuses whatever would give a secret away, and so gives it away."""
     auditor = NaiveAuditor((1, 1, 0))
-    heard, rows = [], []
+    heard = []
+    rows = []
     for of in ((0, 1), (0, 1, 2)):
         heard.append((frozenset(of), auditor.asks(of)))
         told = "refused" if heard[-1][1] is None else str(heard[-1][1])
@@ -53,10 +52,13 @@ def a_refusal_tells() -> Shown:
 def a_refusal_that_tells_nothing() -> Shown:
     """An auditor that decides by the questions alone: whoever asks could have computed its refusals."""
     ages = (35, 36, 40, 33, 28)
-    auditor, asked = LinearAuditor(), sums_over(*ages)
+    auditor = LinearAuditor()
+    asked = sums_over(*ages)
     rows = [(f"> {age}", "answered" if auditor.grants(one.of) else "refused") for age, one in zip(ages, asked.sums)]
     return table(
-        ("sum over ages", "decision"), rows, "No salary follows. But who asks first decides what others may still learn."
+        ("sum over ages", "decision"),
+        rows,
+        "No salary follows. But who asks first decides what others may still learn.",
     )
 
 
@@ -73,7 +75,8 @@ LESSON = Lesson(
     __name__,
     (
         Text(
-            "An auditor sits before the database, answers exactly, and refuses a question when its answer would complete "
+            "An auditor sits before the database, answers exactly, and refuses a question when its answer would "
+            "complete "
             "somebody's secret. It sounds like a way without noise."
         ),
         Step("First, what follows from exact sums of salaries:", what_follows),
@@ -81,7 +84,8 @@ LESSON = Lesson(
         Step("One that looks at the questions only:", a_refusal_that_tells_nothing),
         Text(
             "Deciding whether bits follow from sums is hard in general (coNP-complete), the refusals pile up, and no "
-            "auditor knows what people know already. `obverse attack audit` checks logs of others in this way; `ask` itself "
+            "auditor knows what people know already. `obverse attack audit` checks logs of others in this way; `ask` "
+            "itself "
             "refuses for reasons that are known before any row is read."
         ),
     ),

@@ -10,9 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from obverse.learn.exercises import Choice, Exercise
-from obverse.learn.lesson import Lesson, Slider, Step, Text
-from obverse.learn.rooms import Columns, room
-from obverse.learn.shown import Shown, table
+from obverse.learn.lesson import Columns, Lesson, Shown, Slider, Step, Text, room, table
 from obverse.publish.folder.write import publish
 from obverse.publish.hierarchy.request import Along, hierarchy_release
 from obverse.session.session import Session
@@ -40,9 +38,15 @@ state = { type = "text" }
 county = { type = "text" }
 tract = { type = "text" }
 """
-COUNTS = {f"{county} {n}": 20 + 37 * n * (3 + len(county)) % 400 for county in ("Ash", "Wake", "Durham") for n in range(1, 5)}
+COUNTS = {
+    f"{county} {n}": 20 + 37 * n * (3 + len(county)) % 400 for county in ("Ash", "Wake", "Durham") for n in range(1, 5)
+}
 PEOPLE: Columns = {"tract": [tract for tract, count in COUNTS.items() for _ in range(count)]}
-PLACES: Columns = {"state": ["NC"] * len(COUNTS), "county": [tract.split()[0] for tract in COUNTS], "tract": list(COUNTS)}
+PLACES: Columns = {
+    "state": ["NC"] * len(COUNTS),
+    "county": [tract.split()[0] for tract in COUNTS],
+    "tract": list(COUNTS),
+}
 LEVELS = ("state", "county", "tract")
 ALONG = Along("people", LEVELS, "tracts")
 
@@ -63,7 +67,10 @@ def all_levels() -> Shown:
     """Published once at epsilon 1: whole numbers, never negative, that add up at every level."""
     whole = [level[0] for level in released(Fraction(1))]
     truth = len(PEOPLE["tract"])
-    rows = [(name, len(counts), int(counts.sum()), " ".join(str(n) for n in counts[:6])) for name, counts in zip(LEVELS, whole)]
+    rows = [
+        (name, len(counts), int(counts.sum()), " ".join(str(n) for n in counts[:6]))
+        for name, counts in zip(LEVELS, whole)
+    ]
     return table(
         ("level", "places", "people in all", "the first counts"),
         rows,
@@ -108,15 +115,20 @@ LESSON = Lesson(
     __name__,
     (
         Text(
-            "The 2020 Census of the United States published counts for the nation, states, counties, tracts and blocks, "
+            "The 2020 Census of the United States published counts for the nation, states, counties, tracts and "
+            "blocks, "
             "differentially private but for a few that were held exact, such as how many people a state has. Counts of "
             "blocks are small and noisy; sums of millions of them must not be."
         ),
         Step("Adding up noisy tracts is no way to count a state:", added_up),
-        Step("A made-up state with three counties and twelve tracts, published by the product along its spine:", all_levels),
+        Step(
+            "A made-up state with three counties and twelve tracts, published by the product along its spine:",
+            all_levels,
+        ),
         Text(
             "What makes the levels agree reads noisy numbers alone, so it costs nothing. It even helps: a county knows "
-            "something about its tracts. Whole numbers that cannot be negative are pushed up where the truth is near zero; "
+            "something about its tracts. Whole numbers that cannot be negative are pushed up where the truth is near "
+            "zero; "
             "that bias is the price of tidiness, and the unrounded estimates are published beside them."
         ),
         Slider("Move the price of the whole release:", "epsilon", ("0.25", "1", "4"), error_by_level, 1),
@@ -127,6 +139,7 @@ LESSON = Lesson(
         answer="c",
         wrong=("a", "b"),
         hint="the noise is about the same at each level; the counts are not.",
-        why="a tract has few people and about as much noise. Small places are blurred most: there one person matters most.",
+        why="a tract has few people and about as much noise. Small places are blurred most: there one person matters "
+        "most.",
     ),
 )

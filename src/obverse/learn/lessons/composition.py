@@ -6,13 +6,11 @@ from fractions import Fraction
 
 from obverse.accounting import zcdp
 from obverse.accounting.pure import parallel
-from obverse.answers.curves import Axis, Curve, curves
+from obverse.answers.svg import Axis, Curve, curves
 from obverse.core.loss import PureLoss, Repeated
 from obverse.core.units import Neighbours
 from obverse.learn.exercises import Exercise, Number
-from obverse.learn.lesson import Lesson, Slider, Step, Text
-from obverse.learn.rooms import Columns, room
-from obverse.learn.shown import Shown, table
+from obverse.learn.lesson import Columns, Lesson, Shown, Slider, Step, Text, room, table
 
 STAFF = """
 [project]
@@ -85,10 +83,19 @@ def many_questions(count: str) -> Shown:
         Curve("added up", tuple((n, a) for n, a, _ in points)),
         Curve("zcdp, delta 1e-6", tuple((n, z) for n, _, z in points)),
     ]
-    svg = curves("Questions of epsilon 0.05 each", drawn, Axis("questions", log=True), Axis("epsilon in all", log=True), "",
-                 [float(count)], dots=True)  # fmt: skip
+    svg = curves(
+        "Questions of epsilon 0.05 each",
+        drawn,
+        Axis("questions", log=True),
+        Axis("epsilon in all", log=True),
+        "",
+        [float(count)],
+        dots=True,
+    )
     found = next(point for point in points if point[0] == float(count))
-    return Shown(f"{count} questions: epsilon {found[1]:.3g} by adding up, {found[2]:.3g} at delta 1e-6 by zcdp.", svg=svg)
+    return Shown(
+        f"{count} questions: epsilon {found[1]:.3g} by adding up, {found[2]:.3g} at delta 1e-6 by zcdp.", svg=svg
+    )
 
 
 def spent_by_all() -> float:
@@ -110,8 +117,13 @@ LESSON = Lesson(
         Step("Questions about the same people, one after the other:", one_after_the_other),
         Step("Questions about different people, at once and one by one:", apart_or_together),
         Step("Parts may have different prices:", parts_of_different_price),
-        Slider("Adding up is the worst case of many. A small chance delta of more buys a much slower growth:", "questions",
-               ("10", "100", "1000"), many_questions, 1),
+        Slider(
+            "Adding up is the worst case of many. A small chance delta of more buys a much slower growth:",
+            "questions",
+            ("10", "100", "1000"),
+            many_questions,
+            1,
+        ),
     ),
     Exercise(
         "Somebody asks one GROUP BY over the three departments at epsilon 0.3, then three counts over all staff at 0.2 "
@@ -123,4 +135,4 @@ LESSON = Lesson(
         hint="what is in parallel, what is serial, and what is merely looked at again?",
         why="0.3 for all departments at once, 3 * 0.2 for the counts, and nothing for an answer that was given before.",
     ),
-)  # fmt: skip
+)

@@ -9,9 +9,7 @@ from pathlib import Path
 from obverse.collect.device import Device
 from obverse.core.errors import ObverseError
 from obverse.learn.exercises import Choice, Exercise
-from obverse.learn.lesson import Lesson, Step, Text
-from obverse.learn.rooms import room, survey
-from obverse.learn.shown import Shown, table
+from obverse.learn.lesson import Lesson, Shown, Step, Text, room, survey, table
 
 HOSPITAL = """
 [project]
@@ -46,7 +44,11 @@ TOKEN = bytes(32)
 SCREENS = {  # what it says: whether silence sends something, and how many acts a yes and a no take
     "a box that is ticked already; whoever does nothing has agreed": (True, 0, 1),
     "a large button 'Agree', and 'Settings' from which one can decline on the third page": (False, 1, 3),
-    "'Yes' and 'No', alike in size, with what is sent and for how long; whoever does nothing sends nothing": (False, 1, 1),
+    "'Yes' and 'No', alike in size, with what is sent and for how long; whoever does nothing sends nothing": (
+        False,
+        1,
+        1,
+    ),
     "a ticked box: 'Untick this if you would rather not be excluded from not taking part'": (True, 0, 1),
 }
 
@@ -68,7 +70,9 @@ def by_purpose() -> Shown:
             said = told(lambda: session.ask("SELECT COUNT(*) FROM patients"), "answered, with noise")
         rows.append((purpose or "(none)", said))
     return table(
-        ("asked for", "the product"), rows, "Noise would have hidden every patient each time. The flow was wrong all the same."
+        ("asked for", "the product"),
+        rows,
+        "Noise would have hidden every patient each time. The flow was wrong all the same.",
     )
 
 
@@ -83,7 +87,8 @@ def what_is_shown() -> Shown:
 
 def acts_of_a_person() -> Shown:
     """What a device sends, after each thing that its owner may do."""
-    spec, rows = survey(DOSES, "doses"), []
+    spec = survey(DOSES, "doses")
+    rows = []
     for name, acts in {
         "nothing": (),
         "no": ("decline",),
@@ -135,17 +140,20 @@ LESSON = Lesson(
     (
         Text(
             "Privacy is not secrecy. A patient tells a doctor what they tell no employer. Helen Nissenbaum calls it "
-            "contextual integrity: information has a subject, a sender, a recipient, a type, and a rule under which it was "
+            "contextual integrity: information has a subject, a sender, a recipient, a type, and a rule under which it "
+            "was "
             "passed on. Privacy is kept when a flow fits the context in which it began."
         ),
         Step(
-            "Differential privacy bounds what is learned about one person. Whether a question should be asked at all it "
+            "Differential privacy bounds what is learned about one person. Whether a question should be asked at all "
+            "it "
             "does not say; so tables have purposes:",
             by_purpose,
         ),
         Text(
             "Consent is such a rule, if it was given freely. Many screens are made so that it is not: boxes ticked "
-            "beforehand, an 'Allow all' in colour beside a grey maze, a no that has to be confirmed, a yes that does not."
+            "beforehand, an 'Allow all' in colour beside a grey maze, a no that has to be confirmed, a yes that does "
+            "not."
         ),
         Step("What a device of this product shows before anything is sent:", what_is_shown),
         Step("And what it sends:", acts_of_a_person),

@@ -10,13 +10,11 @@ from obverse.attack.attacks import Averaging, Differencing
 from obverse.attack.attacks.differencing import posterior
 from obverse.attack.targets import Counting, Person
 from obverse.core.rng import Rng
-from obverse.engines.exact_tables import ExactTable
+from obverse.engines.files import ExactTable
 from obverse.learn.exercises import Exercise, Number
-from obverse.learn.lesson import Lesson, Slider, Step, Text
-from obverse.learn.rooms import Columns, room, write_csv
-from obverse.learn.shown import Shown, table
+from obverse.learn.lesson import Columns, Lesson, Shown, Slider, Step, Text, room, table, write_csv
 from obverse.mechanisms import DiscreteLaplace
-from obverse.review.attacking import asked_of
+from obverse.review.interfaces import asked_of
 
 STUDY = """
 [project]
@@ -57,14 +55,17 @@ def all_but_one_through_ask() -> Shown:
 
 def averaged(repeats: str) -> Shown:
     """Fresh noise for each answer and no budget: ask again and again, and take the middle."""
-    noise, truth = DiscreteLaplace.for_epsilon(1, Fraction(1, 10)), [100 + n for n in range(40)]
+    noise = DiscreteLaplace.for_epsilon(1, Fraction(1, 10))
+    truth = [100 + n for n in range(40)]
     attack = Averaging(repeats=int(repeats))
     found = attack.run(lambda question, times: [truth[question] + float(z) for z in noise.noise(times, Rng())], truth)
     return Shown(found.sentence)
 
 
 def averaged_through_ask() -> Shown:
-    """Where the product sees the same question it gives the same answer; a wording that it does not see through is debited."""
+    """Where the product sees the same question it gives the same answer; a wording that it does not see through is
+    debited.
+    """
     with room(STUDY, study=ROWS) as session:
         ask = asked_of(session, 0.1)
         found = Averaging(repeats=60).ask(ask, ["SELECT COUNT(*) FROM study WHERE hiv = 1"], [10])
@@ -79,12 +80,14 @@ LESSON = Lesson(
     __name__,
     (
         Text(
-            "Two harmless counts can be a harmful difference: all who are ill, and all who are ill but Freddie. Rules such "
+            "Two harmless counts can be a harmful difference: all who are ill, and all who are ill but Freddie. Rules "
+            "such "
             "as 'no count below 5' do not help, since both are large."
         ),
         Step("An interface that answers exactly:", all_but_one_exactly),
         Step(
-            "The same questions to the product. Its noise is larger than anybody's share in a count:", all_but_one_through_ask
+            "The same questions to the product. Its noise is larger than anybody's share in a count:",
+            all_but_one_through_ask,
         ),
         Text("Noise alone is not enough either. What is drawn anew for every answer can be averaged away."),
         Slider(
@@ -97,7 +100,8 @@ LESSON = Lesson(
         Step("The product asked sixty times, in sixty wordings:", averaged_through_ask),
     ),
     Exercise(
-        "In March 202 of 3,005 students come from rich families, in April 200 of 3,002: three left between. What is the "
+        "In March 202 of 3,005 students come from rich families, in April 200 of 3,002: three left between. What is "
+        "the "
         "chance, for each of the three, of being from a rich family?",
         Number(lambda: float(posterior(2, 3)), 0.01),
         answer="2/3",

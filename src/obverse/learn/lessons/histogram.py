@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from obverse.answers.curves import Axis, Curve, curves
-from obverse.answers.plots import bars
+from obverse.answers.svg import Axis, Curve, bars, curves
 from obverse.learn.exercises import Exercise, Number
-from obverse.learn.lesson import Lesson, Slider, Step, Text
-from obverse.learn.rooms import Columns, room
-from obverse.learn.shown import Shown, table
+from obverse.learn.lesson import Columns, Lesson, Shown, Slider, Step, Text, room, table
 
 TOWN = """
 [project]
@@ -33,11 +30,14 @@ def one_histogram() -> Shown:
         explained = session.explain(BY_DECADE, epsilon=0.5)
         answer = session.ask(BY_DECADE, epsilon=0.5)
     measure = explained.measures[0]
-    names, counts = [f"{row[0]}0s" for row in answer], [float(row[1]) for row in answer]  # type: ignore[arg-type]
+    names = [f"{row[0]}0s" for row in answer]
+    counts = [float(row[1]) for row in answer]  # type: ignore[arg-type]
     note = f"price: epsilon {answer.price.epsilon} for all bins together"
     svg = bars("People by decade", names, counts, measure["half_width"], note)
     rows = [(name, count, f"± {measure['half_width']:.0f}") for name, count in zip(names, map(int, counts))]
-    words = f"One person is in one bin, so all counts move by {measure['l1']:g} together: epsilon {answer.price.epsilon}."
+    words = (
+        f"One person is in one bin, so all counts move by {measure['l1']:g} together: epsilon {answer.price.epsilon}."
+    )
     return table(("age", "people", "95 %"), rows, words, svg)
 
 
@@ -49,7 +49,9 @@ def bin_by_bin(bins: str) -> Shown:
             width = 100 // count
             sql = f"SELECT age // {width} AS part, COUNT(*) AS n FROM people GROUP BY age // {width}"
             whole = session.explain(sql, epsilon=1).measures[0]["half_width"]
-            each = session.explain("SELECT COUNT(*) FROM people WHERE age < 10", epsilon=1 / count).measures[0]["half_width"]
+            each = session.explain("SELECT COUNT(*) FROM people WHERE age < 10", epsilon=1 / count).measures[0][
+                "half_width"
+            ]
             points.append((count, whole, each))
     drawn = [
         Curve("one histogram", tuple((float(n), w) for n, w, _ in points)),
@@ -86,13 +88,15 @@ LESSON = Lesson(
         Text("Ten counts are ten numbers. Do they cost ten times as much as one? Not where nobody is in two of them."),
         Step("Ages by decade, asked as one question:", one_histogram),
         Text(
-            "The bins are fixed before anybody looks: 0 to 9, 10 to 19 and so on. A bin without anybody is there too, with "
+            "The bins are fixed before anybody looks: 0 to 9, 10 to 19 and so on. A bin without anybody is there too, "
+            "with "
             "noise of its own. Bins that were read from the rows would tell who is in them."
         ),
         Slider("Asked bin by bin, the same total has to be split:", "bins", ("1", "10", "100"), bin_by_bin, 1),
     ),
     Exercise(
-        "Now neighbours are databases in which one person was replaced by another, of another age. By how much can all bins "
+        "Now neighbours are databases in which one person was replaced by another, of another age. By how much can all "
+        "bins "
         "move together?",
         Number(lambda: moved("replace"), 0),
         answer="2",

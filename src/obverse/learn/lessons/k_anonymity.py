@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 
 from obverse.anonymize.files import Files, anonymize
-from obverse.anonymize.wish import Wish
+from obverse.anonymize.request import Wish
 from obverse.attack.attacks import Homogeneity, Intersection
 from obverse.learn.exercises import Exercise, Number
-from obverse.learn.lesson import Lesson, Slider, Step, Text
-from obverse.learn.shown import Shown, table
+from obverse.learn.lesson import Lesson, Shown, Slider, Step, Text, table
 
 QUASI = ("zip", "age", "nationality")
 SECRETS = {
     "first": "AIDS,Heart Disease,Viral Infection,Viral Infection,Cancer,Heart Disease,Viral Infection,Viral Infection,"
     "Cancer,Cancer,Cancer,Cancer",
-    "second": "AIDS,Tuberculosis,Flu,Tuberculosis,Cancer,Cancer,Cancer,Cancer,Cancer,Tuberculosis,Viral Infection,Viral "
+    "second": "AIDS,Tuberculosis,Flu,Tuberculosis,Cancer,Cancer,Cancer,Cancer,Cancer,Tuberculosis,Viral "
+    "Infection,Viral "
     "Infection",
 }
 AGES = {"first": ["<30"] * 4 + ["≥40"] * 4 + ["3*"] * 4, "second": ["<35"] * 6 + ["≥35"] * 6}
@@ -40,7 +40,12 @@ white,9/15/01,female,shortness of breath
 
 def hospital(name: str) -> dict[str, np.ndarray]:
     """One of two hospitals' tables, in which the quasi-identifiers are generalised."""
-    columns = {"zip": ["130**"] * 12, "age": AGES[name], "nationality": ["*"] * 12, "condition": SECRETS[name].split(",")}
+    columns = {
+        "zip": ["130**"] * 12,
+        "age": AGES[name],
+        "nationality": ["*"] * 12,
+        "condition": SECRETS[name].split(","),
+    }
     return {column: np.array(values, dtype=object) for column, values in columns.items()}
 
 
@@ -52,7 +57,8 @@ def one_person(age: str) -> dict[str, np.ndarray]:
 def made_anonymous(k: str) -> Shown:
     """Eleven rows made k-anonymous by the product: what it generalises, and whom it leaves out."""
     with tempfile.TemporaryDirectory() as folder:
-        source, out = Path(folder) / "patients.csv", Path(folder) / "out"
+        source = Path(folder) / "patients.csv"
+        out = Path(folder) / "out"
         source.write_text(PATIENTS, encoding="utf-8")
         wish = Wish(quasi=("race", "born", "sex"), sensitive=("issue",), k=int(k), suppress=0.1, loss="discernibility")
         report = anonymize(Files(source, out), wish, {})
@@ -68,7 +74,9 @@ def everybody_has_the_same() -> Shown:
     released = hospital("first")
     found = Homogeneity().run(released, QUASI, "condition")
     rows = [tuple(str(released[name][n]) for name in ("zip", "age", "condition")) for n in range(12)]
-    return table(("zip", "age", "condition"), rows, f"Smallest class: {found.figures['smallest_class']}. {found.sentence}")
+    return table(
+        ("zip", "age", "condition"), rows, f"Smallest class: {found.figures['smallest_class']}. {found.sentence}"
+    )
 
 
 def two_releases() -> Shown:
@@ -96,15 +104,19 @@ LESSON = Lesson(
             "quasi-identifiers) with at least k - 1 others. Values are made coarser until it is so."
         ),
         Slider("Eleven patients, made k-anonymous by the product:", "k", ("2", "3", "5"), made_anonymous, 0),
-        Step("A 4-anonymous table. Somebody's neighbour is in their thirties; what do they have?", everybody_has_the_same),
+        Step(
+            "A 4-anonymous table. Somebody's neighbour is in their thirties; what do they have?", everybody_has_the_same
+        ),
         Step("Two tables, each of them fine by itself:", two_releases),
         Text(
-            "k-anonymity is a property of one table. It says nothing about what the table's readers know already, nor about "
+            "k-anonymity is a property of one table. It says nothing about what the table's readers know already, nor "
+            "about "
             "the next table. Differential privacy is a property of how answers are made, and adds up."
         ),
     ),
     Exercise(
-        "Another person in both hospitals is 33 and of ZIP 13012. How many different conditions does the second table alone "
+        "Another person in both hospitals is 33 and of ZIP 13012. How many different conditions does the second table "
+        "alone "
         "leave?",
         Number(lambda: left_by_second("33"), 0),
         answer="4",

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from obverse.answers.curves import Axis, Curve, curves
+from obverse.answers.svg import Axis, Curve, curves
 from obverse.core.errors import BudgetExceeded
 from obverse.learn.exercises import Exercise, Number
-from obverse.learn.lesson import Lesson, Slider, Step, Text
-from obverse.learn.rooms import Columns, room
-from obverse.learn.shown import Shown, table
+from obverse.learn.lesson import Columns, Lesson, Shown, Slider, Step, Text, room, table
 from obverse.mechanisms import DiscreteLaplace
 
 SHOP = """
@@ -26,7 +24,11 @@ unit = "id"
 age = { type = "integer", bounds = [0, 120] }
 spent = { type = "integer", bounds = [0, 500] }
 """
-ROWS: Columns = {"id": list(range(400)), "age": [18 + n % 60 for n in range(400)], "spent": [n % 200 for n in range(400)]}
+ROWS: Columns = {
+    "id": list(range(400)),
+    "age": [18 + n % 60 for n in range(400)],
+    "spent": [n % 200 for n in range(400)],
+}
 REACH = 40
 
 
@@ -91,12 +93,15 @@ LESSON = Lesson(
     __name__,
     (
         Text(
-            "The Laplace mechanism adds a random number to the exact one. Large numbers are rarer than small ones, by the "
-            "same factor at every step, and that factor is set so that one person's effect is worth epsilon. The product "
+            "The Laplace mechanism adds a random number to the exact one. Large numbers are rarer than small ones, by "
+            "the "
+            "same factor at every step, and that factor is set so that one person's effect is worth epsilon. The "
+            "product "
             "draws whole numbers: decimals of a computer leak in their last digits."
         ),
         Step(
-            "A tenth of the epsilon, ten times the noise; and a sum that one person can move by 500 needs 500 times as much:",
+            "A tenth of the epsilon, ten times the noise; and a sum that one person can move by 500 needs 500 times as "
+            "much:",
             noise_of_questions,
         ),
         Slider("The noise of a count:", "epsilon", ("0.05", "0.1", "0.25", "0.5", "1"), law, 2),

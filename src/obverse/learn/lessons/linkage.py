@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 
 from obverse.attack.attacks import FuzzyLinkage, Linkage
-from obverse.attack.draws import made_up
-from obverse.attack.examples import clues_about, film_ratings, people_list, pick
+from obverse.attack.examples import clues_about, film_ratings, made_up, people_list, pick
 from obverse.learn.exercises import Choice, Exercise
-from obverse.learn.lesson import Lesson, Slider, Step, Text
-from obverse.learn.shown import Shown, table
+from obverse.learn.lesson import Lesson, Shown, Slider, Step, Text, table
 
-VOTERS, PATIENTS = 20_000, 4_000
-VIEWERS, STRANGERS, FILMS, EACH, FOUND = 700, 150, 3_000, 60, 60
+VOTERS = 20_000
+PATIENTS = 4_000
+VIEWERS = 700
+STRANGERS = 150
+FILMS = 3_000
+EACH = 60
+FOUND = 60
 ON = (("sex",), ("birth", "sex"), ("zip", "birth", "sex"))
 
 
@@ -40,7 +43,9 @@ def the_governor() -> Shown:
     men = day & (voters["sex"] == "M")
     rows = [("voters", VOTERS), ("born on his day", int(day.sum())), ("men among them", int(men.sum())),
             ("in his ZIP code", int((men & (voters["zip"] == "02138")).sum()))]  # fmt: skip
-    return table(("", "people"), rows, "A hospital's file without names, but with these three columns, names its patient.")
+    return table(
+        ("", "people"), rows, "A hospital's file without names, but with these three columns, names its patient."
+    )
 
 
 @cache
@@ -52,7 +57,9 @@ def linked(columns: tuple[str, ...]) -> float:
 
 def everybody_else() -> Shown:
     """The same for all patients, by what is left in the file."""
-    return table(("columns in both lists", "patients named"), [(", ".join(on), f"{100 * linked(on):.1f} %") for on in ON])
+    return table(
+        ("columns in both lists", "patients named"), [(", ".join(on), f"{100 * linked(on):.1f} %") for on in ON]
+    )
 
 
 def films_known(known: str) -> Shown:
@@ -78,14 +85,17 @@ LESSON = Lesson(
     (
         Text(
             "In 1997 a state's insurance gave away its employees' visits to hospitals, without names. Latanya Sweeney "
-            "bought the list of voters, which has names, and found the governor's record. The people below are made up; the "
+            "bought the list of voters, which has names, and found the governor's record. The people below are made "
+            "up; the "
             "arithmetic is the same."
         ),
         Step("Who shares the governor's day of birth, sex and ZIP code:", the_governor),
         Step("And nobody is a governor only: the attack on all patients.", everybody_else),
         Text(
-            "In 2006 Netflix published a hundred million ratings without names. Few people see the same few films, and rate "
-            "them at the same time: Narayanan and Shmatikov matched records to people from what those had said in public."
+            "In 2006 Netflix published a hundred million ratings without names. Few people see the same few films, and "
+            "rate "
+            "them at the same time: Narayanan and Shmatikov matched records to people from what those had said in "
+            "public."
         ),
         Slider(
             "Somebody tells you some films they saw, give or take two weeks:",

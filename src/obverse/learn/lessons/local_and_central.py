@@ -6,15 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from obverse.answers.curves import Axis, Curve, curves
+from obverse.answers.svg import Axis, Curve, curves
 from obverse.collect.estimate import estimate
-from obverse.collect.foresee import foresee, people_needed
+from obverse.collect.planning import foresee, people_needed
 from obverse.collect.tally import tallied
 from obverse.core.rng import Rng
 from obverse.learn.exercises import Exercise, Number
-from obverse.learn.lesson import Lesson, Slider, Step, Text
-from obverse.learn.rooms import room, survey
-from obverse.learn.shown import Shown, table
+from obverse.learn.lesson import Lesson, Shown, Slider, Step, Text, room, survey, table
 
 TRUSTED = """
 [project]
@@ -40,12 +38,16 @@ retention_days = 30
 purpose = "To plan the next month."
 consent = "I agree that my randomized answer is counted."
 """
-PEOPLE, SHARE = 2000, Fraction(3, 10)
+PEOPLE = 2000
+SHARE = Fraction(3, 10)
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 
 
 def both_ways() -> Shown:
-    """Two thousand people of whom three in ten missed a dose: told to a curator, and told to nobody. Epsilon 1 in both."""
+    """Two thousand people of whom three in ten missed a dose: told to a curator, and told to nobody.
+
+    Epsilon 1 in both.
+    """
     truth = (np.arange(PEOPLE) % 10 < 3).astype(np.uint64)
     with room(TRUSTED, people={"id": list(range(PEOPLE)), "missed": [bool(t) for t in truth]}) as session:
         answer = session.ask("SELECT COUNT(*) AS n FROM people WHERE missed", epsilon=1)
@@ -64,8 +66,15 @@ def by_people(people: str) -> Shown:
     seen = {size: foresee(spec, size) for size in SIZES}
     drawn = [Curve("local", tuple((float(n), one.deviation) for n, one in seen.items())),
              Curve("central", tuple((float(n), one.central) for n, one in seen.items()))]  # fmt: skip
-    svg = curves("Error of a share at epsilon 1", drawn, Axis("people", log=True), Axis("standard deviation", log=True), "",
-                 [float(people)], dots=True)  # fmt: skip
+    svg = curves(
+        "Error of a share at epsilon 1",
+        drawn,
+        Axis("people", log=True),
+        Axis("standard deviation", log=True),
+        "",
+        [float(people)],
+        dots=True,
+    )
     one = seen[int(people)]
     ratio = one.deviation / one.central
     return Shown(f"Local {one.deviation:.2g}, central {one.central:.2g}: {ratio:,.0f} times as far off.", svg=svg)
@@ -91,18 +100,22 @@ LESSON = Lesson(
     __name__,
     (
         Text(
-            "In the central model a curator holds the true answers and adds noise once, to the count. In the local model "
-            "everybody adds noise to their own answer, and nobody ever holds the truth. Both can promise the same epsilon."
+            "In the central model a curator holds the true answers and adds noise once, to the count. In the local "
+            "model "
+            "everybody adds noise to their own answer, and nobody ever holds the truth. Both can promise the same "
+            "epsilon."
         ),
         Step("The same people, both ways:", both_ways),
         Text(
-            "The noise of one count does not grow with the number of people, so that the error of a share falls with n. The "
+            "The noise of one count does not grow with the number of people, so that the error of a share falls with "
+            "n. The "
             "noise of n answers adds up to the root of n, so that there it falls with the root of n only."
         ),
         Slider("Move the number of people:", "people", tuple(str(size) for size in SIZES), by_people, 2),
         Step("What that means for rare answers:", how_many_people),
         Text(
-            "Trust is what the difference pays for. A company with a hundred million devices can afford the local model; a "
+            "Trust is what the difference pays for. A company with a hundred million devices can afford the local "
+            "model; a "
             "hospital ward cannot."
         ),
     ),

@@ -6,11 +6,9 @@ import math
 from fractions import Fraction
 
 from obverse.accounting.belief import posterior
-from obverse.answers.curves import Axis, Curve, curves
+from obverse.answers.svg import Axis, Curve, curves
 from obverse.learn.exercises import Exercise, Number
-from obverse.learn.lesson import Lesson, Slider, Step, Text
-from obverse.learn.rooms import room
-from obverse.learn.shown import Shown, at_most, table
+from obverse.learn.lesson import Lesson, Shown, Slider, Step, Text, at_most, room, table
 from obverse.mechanisms import DiscreteLaplace
 
 WARD = """
@@ -24,7 +22,8 @@ unit = "patient"
 [tables.ward.columns]
 ill = { type = "boolean", nullable = false }
 """
-PATIENTS, REACH = 40, 26
+PATIENTS = 40
+REACH = 26
 COUNT = "SELECT COUNT(*) AS n FROM ward WHERE ill"
 
 
@@ -51,9 +50,14 @@ def two_curves(epsilon: str) -> Shown:
     laws = [tuple((float(x), float(noise.mass(x - true)[0])) for x in points) for true in (truth, truth - 1)]
     ratio = max(a[1] / b[1] for a, b in zip(*laws))
     drawn = [Curve(f"with Alice: {truth}", laws[0], area=True), Curve(f"without: {truth - 1}", laws[1], area=True)]
-    svg = curves(f"Epsilon {epsilon}", drawn, Axis("answer"), Axis("chance"), f"nowhere more than {ratio:.4g} times as high")
+    svg = curves(
+        f"Epsilon {epsilon}", drawn, Axis("answer"), Axis("chance"), f"nowhere more than {ratio:.4g} times as high"
+    )
     bound = math.exp(Fraction(epsilon))
-    words = f"The curves differ by a factor of at most {ratio:.4g}; e^epsilon is {bound:.4g}. An even bet about whether Alice "
+    words = (
+        f"The curves differ by a factor of at most {ratio:.4g}; e^epsilon is {bound:.4g}. An even bet about "
+        "whether Alice "
+    )
     return Shown(f"{words}is there becomes one of {at_most(posterior(Fraction(epsilon)))} at the most.", svg=svg)
 
 
@@ -65,7 +69,8 @@ def largest_ratio(epsilon: Fraction) -> float:
 
 def epsilon_for(ratio: float) -> float:
     """The epsilon at which the largest ratio is this one, found by halving."""
-    low, high = Fraction(1, 100), Fraction(10)
+    low = Fraction(1, 100)
+    high = Fraction(10)
     while high - low > Fraction(1, 1000):
         middle = (low + high) / 2
         low, high = (low, middle) if largest_ratio(middle) > ratio else (middle, high)
@@ -84,11 +89,18 @@ LESSON = Lesson(
         ),
         Step("The product adds noise to the count. Ask both databases several times:", with_and_without),
         Text(
-            "Differential privacy puts a number on 'hardly': no answer may be more than e^epsilon times as likely on one "
+            "Differential privacy puts a number on 'hardly': no answer may be more than e^epsilon times as likely on "
+            "one "
             "neighbour as on the other. "
             "It is said of all pairs of neighbours and of all answers, whatever else anybody knows."
         ),
-        Slider("Move epsilon, and see the two curves part:", "epsilon", ("0.1", "0.25", "0.5", "1", "2", "4"), two_curves, 2),
+        Slider(
+            "Move epsilon, and see the two curves part:",
+            "epsilon",
+            ("0.1", "0.25", "0.5", "1", "2", "4"),
+            two_curves,
+            2,
+        ),
     ),
     Exercise(
         "At which epsilon is no answer more than 2 times as likely on a neighbour? (two decimals will do)",

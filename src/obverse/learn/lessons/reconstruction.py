@@ -8,17 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from obverse.answers.curves import Axis, Curve, curves
+from obverse.answers.svg import Axis, Curve, curves
 from obverse.attack.attacks import Reconstruction
-from obverse.attack.exhaustive import bits_of, consistent
+from obverse.attack.solvers import bits_of, consistent
 from obverse.attack.targets import Counting, Person
 from obverse.core.rng import Rng
 from obverse.learn.exercises import Choice, Exercise
-from obverse.learn.lesson import Lesson, Slider, Step, Text
-from obverse.learn.rooms import Columns, room
-from obverse.learn.shown import Shown, table
+from obverse.learn.lesson import Columns, Lesson, Shown, Slider, Step, Text, room, table
 from obverse.mechanisms import DiscreteLaplace
-from obverse.review.attacking import asked_of
+from obverse.review.interfaces import asked_of
 
 CLINIC = """
 [project]
@@ -32,13 +30,15 @@ unit = "name"
 name = { type = "text" }
 ill = { type = "integer", bounds = [0, 1] }
 """
-PEOPLE, PATIENTS = 200, 100
+PEOPLE = 200
+PATIENTS = 100
 SCALES = ("1/2", "2", "5", "15", "50")
 
 
 def few_people() -> Shown:
     """Ten people and all 1,024 questions about groups of them, each answered within 1: which databases agree?"""
-    people, error = 10, 1
+    people = 10
+    error = 1
     truth = Rng().bits(people)
     subsets = bits_of(np.arange(1 << people, dtype=np.uint32), people)
     answers = subsets @ truth.astype(float) + Rng().below(2 * error + 1, len(subsets)) - error
@@ -55,7 +55,8 @@ def few_people() -> Shown:
 @cache
 def recovered(scale: Fraction) -> Any:
     """The attack on 200 secrets, by 800 sums over random halves with noise of this scale."""
-    noise, truth = DiscreteLaplace(1, scale), Rng().bits(PEOPLE)
+    noise = DiscreteLaplace(1, scale)
+    truth = Rng().bits(PEOPLE)
     return Reconstruction().run(lambda sets: sets @ truth.astype(float) + noise.noise(len(sets), Rng()), truth)
 
 
@@ -63,11 +64,16 @@ def by_noise(scale: str) -> Shown:
     """How many of 200 secrets are recovered, by the noise of each answer."""
     rates = {one: recovered(Fraction(one)).rate.value for one in SCALES}
     points = tuple((float(Fraction(one)), 100 * rate) for one, rate in rates.items())
-    drawn, across = [Curve("per cent of 200 people", points)], Axis("scale of the noise", log=True)
-    note, mark = "guessing gets about half", [float(Fraction(scale))]
+    drawn = [Curve("per cent of 200 people", points)]
+    across = Axis("scale of the noise", log=True)
+    note = "guessing gets about half"
+    mark = [float(Fraction(scale))]
     svg = curves("Secrets recovered from 800 answers", drawn, across, Axis("%"), note, mark, dots=True)
     each = 1 / Fraction(scale)
-    words = f"Noise of scale {scale}: {100 * rates[scale]:.0f} % recovered. Each answer would cost epsilon {float(each):.2g}, "
+    words = (
+        f"Noise of scale {scale}: {100 * rates[scale]:.0f} % recovered. Each answer would cost epsilon "
+        f"{float(each):.2g}, "
+    )
     return Shown(f"{words}all 800 of them {float(800 * each):,.0f}.", svg=svg)
 
 
@@ -98,7 +104,13 @@ LESSON = Lesson(
             "enough, and look for the databases that agree with all answers: there are hardly two."
         ),
         Step("With few people all databases can be tried:", few_people),
-        Slider("With many, least squares does it. 200 people, 800 random groups:", "scale of the noise", SCALES, by_noise, 1),
+        Slider(
+            "With many, least squares does it. 200 people, 800 random groups:",
+            "scale of the noise",
+            SCALES,
+            by_noise,
+            1,
+        ),
         Text(
             "Noise far below the root of the number of people cannot protect them against so many answers, whatever "
             "mechanism makes it: the law of information recovery. That is why there is a budget, and why it ends."

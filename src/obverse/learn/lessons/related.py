@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from obverse.accounting.belief import belief, posterior
-from obverse.accounting.group import grouped
-from obverse.answers.curves import Axis, Curve, curves
-from obverse.catalog.model import Budget
-from obverse.core.ledger import Spent
+from obverse.accounting.belief import belief, grouped, posterior
+from obverse.answers.svg import Axis, Curve, curves
+from obverse.core.ledger import Budget, Spent
 from obverse.core.units import Neighbours
 from obverse.learn.exercises import Exercise, Number
-from obverse.learn.lesson import Lesson, Slider, Step, Text
-from obverse.learn.rooms import Columns, room
-from obverse.learn.shown import Shown, at_most, table
+from obverse.learn.lesson import Columns, Lesson, Shown, Slider, Step, Text, at_most, room, table
 
 FLATS = """
 [project]
@@ -35,11 +31,19 @@ def a_family(people: str) -> Shown:
     sizes = range(1, 13)
     bets = {k: belief(Budget(HALF), "pure", Neighbours.ADD_REMOVE, people=k).taking_part for k in sizes}
     points = tuple((float(k), 100 * bet) for k, bet in bets.items())
-    svg = curves("An even bet about a family, epsilon 0.5 a person", [Curve("at most", points)], Axis("people in the family"),
-                 Axis("%"), "", [float(people)], dots=True)  # fmt: skip
+    svg = curves(
+        "An even bet about a family, epsilon 0.5 a person",
+        [Curve("at most", points)],
+        Axis("people in the family"),
+        Axis("%"),
+        "",
+        [float(people)],
+        dots=True,
+    )
     loss = grouped(Spent("pure", HALF), int(people)).amount
     return Shown(
-        f"{people} people: epsilon {float(loss):g} together, and an even bet becomes one of {at_most(bets[int(people)])}.",
+        f"{people} people: epsilon {float(loss):g} together, and an even bet becomes one of "
+        f"{at_most(bets[int(people)])}.",
         svg=svg,
     )
 
@@ -48,7 +52,8 @@ def other_ways_of_counting() -> Shown:
     """Groups under the two ways of accounting: epsilon grows with their size, rho with its square."""
     rows = []
     for size in (1, 2, 4):
-        pure, rho = grouped(Spent("pure", HALF), size).amount, grouped(Spent("zcdp", Fraction(1, 8)), size).amount
+        pure = grouped(Spent("pure", HALF), size).amount
+        rho = grouped(Spent("zcdp", Fraction(1, 8)), size).amount
         rows.append((size, float(pure), float(rho)))
     return table(("people", "epsilon", "rho"), rows)
 
@@ -65,7 +70,9 @@ def unit_is_a_choice() -> Shown:
         with room(FLATS.format(unit=unit, limits=limits), people=people) as session:
             measure = session.explain("SELECT COUNT(*) FROM people WHERE ill", epsilon=0.5).measures[0]
         rows.append((unit, measure["l1"], f"± {measure['half_width']:.0f}"))
-    words = "With households of up to six as the unit, whole families are hidden at one epsilon, for six times the noise."
+    words = (
+        "With households of up to six as the unit, whole families are hidden at one epsilon, for six times the noise."
+    )
     return table(("unit", "one moves a count by", "95 %"), rows, words)
 
 
@@ -79,7 +86,8 @@ LESSON = Lesson(
             "learns about four, learns about each. Data about relatives, flatmates and colleagues are data about you."
         ),
         Text(
-            "The definition answers for that too. Between a database with a family and one without it lie neighbours, each "
+            "The definition answers for that too. Between a database with a family and one without it lie neighbours, "
+            "each "
             "one person from the next; so k people together are protected with k times epsilon."
         ),
         Slider("A budget of 0.5, and a family:", "people", ("1", "2", "4", "8", "12"), a_family, 2),
@@ -87,7 +95,8 @@ LESSON = Lesson(
         Step("So who is protected is the first choice of all:", unit_is_a_choice),
     ),
     Exercise(
-        "The budget is epsilon 0.5 for one person. Somebody bets even odds about whether a family of 4 is in the data. How "
+        "The budget is epsilon 0.5 for one person. Somebody bets even odds about whether a family of 4 is in the data. "
+        "How "
         "sure can they become at the most?",
         Number(lambda: posterior(4 * HALF), 0.003),
         answer="88.1 %",

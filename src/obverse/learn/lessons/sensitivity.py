@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from obverse.answers.curves import Axis, Curve, curves
+from obverse.answers.svg import Axis, Curve, curves
 from obverse.core.errors import Refused
 from obverse.learn.exercises import Exercise, Sql, Verdict
-from obverse.learn.lesson import Lesson, Slider, Step, Text
-from obverse.learn.rooms import Columns, room
-from obverse.learn.shown import Shown, table
+from obverse.learn.lesson import Columns, Lesson, Shown, Slider, Step, Text, room, table
 
 HEIGHTS = """
 [project]
@@ -83,7 +81,9 @@ def questions_together() -> Shown:
     with room(SURVEY, survey=ROWS) as session:
         rows = [(name, session.explain(f"SELECT {what} FROM survey").joint_l1) for name, what in questions.items()]
     return table(
-        ("one question", "together"), rows, "Nobody is in both of two disjoint counts, so those two move by 1, not by 2."
+        ("one question", "together"),
+        rows,
+        "Nobody is in both of two disjoint counts, so those two move by 1, not by 2.",
     )
 
 
@@ -114,15 +114,22 @@ LESSON = Lesson(
     __name__,
     (
         Text(
-            "Noise has to hide one person, so first ask how much there is to hide: the farthest that an answer can move "
-            "between any two neighbours. It is a property of the question and of what was declared, not of the rows that "
+            "Noise has to hide one person, so first ask how much there is to hide: the farthest that an answer can "
+            "move "
+            "between any two neighbours. It is a property of the question and of what was declared, not of the rows "
+            "that "
             "happen to be there."
         ),
         Step("A hundred people of 48 to 96 inches, one of them replaced by another:", heights_asked),
         Step("Where a value may be anything, so may one person's effect. The product refuses:", without_bounds),
         Step("Several numbers in one question are protected together:", questions_together),
-        Slider("Bounds are chosen by the curator, without looking. A generous bound is paid in noise:", "largest value",
-               tuple(str(bound) for bound in BOUNDS), noise_by_bounds, 1),
+        Slider(
+            "Bounds are chosen by the curator, without looking. A generous bound is paid in noise:",
+            "largest value",
+            tuple(str(bound) for bound in BOUNDS),
+            noise_by_bounds,
+            1,
+        ),
     ),
     Exercise(
         "The table survey has read_hp (true or false), books (0 to 7) and gender (Male, Female). People are added or "
@@ -130,8 +137,13 @@ LESSON = Lesson(
         "Write one SQL question over it that one person moves by exactly 7.",
         Sql(judged),
         answer="SELECT SUM(books) FROM survey",
-        wrong=("SELECT COUNT(*) FROM survey", "SELECT SUM(pages) FROM survey", "SELECT 7", "SELECT AVG(books) FROM survey"),
+        wrong=(
+            "SELECT COUNT(*) FROM survey",
+            "SELECT SUM(pages) FROM survey",
+            "SELECT 7",
+            "SELECT AVG(books) FROM survey",
+        ),
         hint="which total can one person change by 7?",
         why="a person adds at most 7 books to the total.",
     ),
-)  # fmt: skip
+)

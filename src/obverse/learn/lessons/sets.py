@@ -10,11 +10,12 @@ import numpy as np
 from obverse.attack.lower_bound.evidence import epsilon_lower_bound
 from obverse.core.rng import Rng
 from obverse.learn.exercises import Choice, Exercise
-from obverse.learn.lesson import Lesson, Slider, Step, Text
-from obverse.learn.shown import Shown, table
+from obverse.learn.lesson import Lesson, Shown, Slider, Step, Text, table
 from obverse.mechanisms import DiscreteLaplace
 
-HERE, THERE = 8, 7  # a count on two neighbouring databases
+# a count on two neighbouring databases
+HERE = 8
+THERE = 7
 DRAWS = 20_000
 FINE = 10**6  # steps of the nearly continuous mechanisms below
 Draw = Callable[[int], np.ndarray]
@@ -30,7 +31,9 @@ def chances(steps: str) -> Shown:
     rows = [("exactly 8", *map(float, point), float(point[0] / point[1])),
             ("in (4.7, 11.2]", *map(float, interval), float(interval[0] / interval[1]))]  # fmt: skip
     words = f"The value 8 itself has a chance of {float(point[0]):.2g}, the interval one of {float(interval[0]):.2g}."
-    return table(("the answer is", "count 8", "count 7", "ratio"), rows, f"{words} Both ratios stay below e^0.5 = 1.649.")
+    return table(
+        ("the answer is", "count 8", "count 7", "ratio"), rows, f"{words} Both ratios stay below e^0.5 = 1.649."
+    )
 
 
 def uniform(count: int) -> np.ndarray:
@@ -46,23 +49,33 @@ def rounded(count: int) -> np.ndarray:
     return np.full(DRAWS, 5 * round(count / 5))
 
 
-MECHANISMS: tuple[tuple[str, Draw], ...] = (("count + uniform on [0, 1)", uniform), ("count + Laplace, epsilon 1/2", laplace),
-                                           ("count, rounded to fives", rounded))  # fmt: skip
+MECHANISMS: tuple[tuple[str, Draw], ...] = (
+    ("count + uniform on [0, 1)", uniform),
+    ("count + Laplace, epsilon 1/2", laplace),
+    ("count, rounded to fives", rounded),
+)
 
 
 def single_values() -> Shown:
-    """The same value on both neighbours, among twenty thousand answers each: compared value by value, nothing is found."""
+    """The same value on both neighbours, among twenty thousand answers each: compared value by value, nothing is
+    found.
+    """
     rows = []
     for name, draw in MECHANISMS[:2]:
-        here, there = draw(HERE), draw(THERE)
+        here = draw(HERE)
+        there = draw(THERE)
         most = max(int(np.unique(one, return_counts=True)[1].max()) for one in (here, there))
         rows.append((name, most, len(np.intersect1d(here, there))))
-    words = "In the limit each single value has chance 0, and 0 <= e^epsilon * 0 holds of anything: by values, all is well."
+    words = (
+        "In the limit each single value has chance 0, and 0 <= e^epsilon * 0 holds of anything: by values, all is well."
+    )
     return table(("mechanism", "the commonest value came up", "values that both gave"), rows, words)
 
 
 def sets_of_values() -> Shown:
-    """The product's own audit looks for the set that tells most, on one half of the answers, and counts on the other."""
+    """The product's own audit looks for the set that tells most, on one half of the answers, and counts on the
+    other.
+    """
     rows = [(name, lower(draw)) for name, draw in MECHANISMS]
     return table(
         ("mechanism", "epsilon is surely above"),
@@ -89,7 +102,8 @@ LESSON = Lesson(
     (
         Text(
             "'No answer is more than e^epsilon times as likely' is a fine sentence while answers can be counted. On a "
-            "continuous range each single answer has chance zero, and the sentence says nothing. The definition is about "
+            "continuous range each single answer has chance zero, and the sentence says nothing. The definition is "
+            "about "
             "sets: for every set S of answers, P[M(D) in S] <= e^epsilon P[M(D') in S]."
         ),
         Slider(
@@ -102,8 +116,10 @@ LESSON = Lesson(
         Step("Two mechanisms, compared value by value:", single_values),
         Step("The same two, and one more, compared by sets:", sets_of_values),
         Text(
-            "The set of all answers from 8 to 9 has chance one on one database and chance zero on its neighbour. Computers "
-            "have no continuous range, but doubles come close enough to deceive: their last digits are such sets, which is "
+            "The set of all answers from 8 to 9 has chance one on one database and chance zero on its neighbour. "
+            "Computers "
+            "have no continuous range, but doubles come close enough to deceive: their last digits are such sets, "
+            "which is "
             "why the product draws integers."
         ),
     ),

@@ -14,9 +14,7 @@ from obverse.collect.randomness.hashing import item_key
 from obverse.collect.tally import tallied
 from obverse.core.rng import Rng
 from obverse.learn.exercises import Exercise, Number
-from obverse.learn.lesson import Lesson, Slider, Step, Text
-from obverse.learn.rooms import survey
-from obverse.learn.shown import Shown, at_most, table
+from obverse.learn.lesson import Lesson, Shown, Slider, Step, Text, at_most, survey, table
 
 DAILY = """
 [project]
@@ -52,7 +50,10 @@ def emoji_counted() -> Shown:
     found = protocol.estimate(tally.counts, tally.n, keys)
     rows = [(name, count, f"{found.value[n] * len(held):,.0f}", f"± {1.96 * found.variance[n] ** 0.5 * len(held):,.0f}")
             for n, (name, count) in enumerate(EMOJI.items())]  # fmt: skip
-    words = f"One report: a row's number and {protocol.columns} bits, most of them noise; epsilon {float(protocol.loss()):.3g}."
+    words = (
+        f"One report: a row's number and {protocol.columns} bits, most of them noise; epsilon "
+        f"{float(protocol.loss()):.3g}."
+    )
     return table(("emoji", "really", "estimated", "95 %"), rows, words)
 
 
@@ -61,7 +62,9 @@ def rappor_twice() -> Shown:
     published = Rappor.published()
     losses = {"one report": published.loss(), "all reports of one answer, for ever": published.lasting()}
     rows = [(name, float(loss), at_most(posterior(loss))) for name, loss in losses.items()]
-    words = "The answer is blurred once and for all, and each report blurs that again: averages find only the first blur."
+    words = (
+        "The answer is blurred once and for all, and each report blurs that again: averages find only the first blur."
+    )
     return table(("of", "epsilon", "an even bet becomes"), rows, words)
 
 
@@ -70,7 +73,9 @@ def renewed(days: str) -> Shown:
     spec = survey(DAILY.format(epsilon=2, per_day=8, reports=8 * int(days)), "emoji")
     told = card_json(spec)["epsilon"]
     bet = at_most(posterior(Fraction(told["lifetime"])))
-    return Shown(f"The card says: epsilon {told['day']} per day, {told['lifetime']} in all. An even bet becomes one of {bet}.")
+    return Shown(
+        f"The card says: epsilon {told['day']} per day, {told['lifetime']} in all. An even bet becomes one of {bet}."
+    )
 
 
 def month_of(epsilon: int, per_day: int) -> float:
@@ -85,8 +90,10 @@ LESSON = Lesson(
     __name__,
     (
         Text(
-            "Two coins answer yes or no. Keyboards want to know which of thousands of emoji are used, browsers which of "
-            "millions of pages. A hash makes a few bits out of any text, and each bit is flipped with a coin of its own."
+            "Two coins answer yes or no. Keyboards want to know which of thousands of emoji are used, browsers which "
+            "of "
+            "millions of pages. A hash makes a few bits out of any text, and each bit is flipped with a coin of its "
+            "own."
         ),
         Step("The count mean sketch, as Apple described it for emoji:", emoji_counted),
         Text(
@@ -95,7 +102,8 @@ LESSON = Lesson(
         ),
         Step("What it promises:", rappor_twice),
         Slider(
-            "Researchers who took macOS 10.12 apart found up to 16 a day, renewed daily. A budget that renews itself is no "
+            "Researchers who took macOS 10.12 apart found up to 16 a day, renewed daily. A budget that renews itself "
+            "is no "
             "budget:",
             "days",
             ("1", "7", "30", "365"),
@@ -104,11 +112,13 @@ LESSON = Lesson(
         ),
     ),
     Exercise(
-        "A keyboard reports one emoji a day at epsilon 4, each drawn afresh. What is a person's loss in a month of 30 days?",
+        "A keyboard reports one emoji a day at epsilon 4, each drawn afresh. What is a person's loss in a month of 30 "
+        "days?",
         Number(lambda: month_of(4, 1), 0.5),
         answer="120",
         wrong=("4", "16", "480"),
         hint="losses of reports about the same person add up.",
-        why="30 * 4 = 120, at which the promise says nothing any more. A lifetime cap, or a remembered answer, would stop it.",
+        why="30 * 4 = 120, at which the promise says nothing any more. A lifetime cap, or a remembered answer, would "
+        "stop it.",
     ),
 )

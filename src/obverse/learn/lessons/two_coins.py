@@ -7,15 +7,13 @@ from fractions import Fraction
 import numpy as np
 
 from obverse.accounting.belief import posterior
-from obverse.answers.curves import Axis, Curve, curves
+from obverse.answers.svg import Axis, Curve, curves
 from obverse.collect.estimate import estimate
 from obverse.collect.protocols import Direct
 from obverse.collect.tally import Tally
 from obverse.core.rng import Rng
 from obverse.learn.exercises import Exercise, Number
-from obverse.learn.lesson import Lesson, Slider, Step, Text
-from obverse.learn.rooms import survey
-from obverse.learn.shown import Shown, at_most, table
+from obverse.learn.lesson import Lesson, Shown, Slider, Step, Text, at_most, survey, table
 from obverse.mechanisms import RandomizedResponse
 
 CLASS = """
@@ -53,7 +51,9 @@ def a_class_answers() -> Shown:
         yes = int(said.sum())
         found = estimate(spec, Tally(spec.digest, people, np.array([people - yes, yes]))).rows[1]
         rows.append((people, yes, found.value, f"± {1.96 * found.deviation:.2g}"))
-    return table(("people", "said yes", "estimated share", "95 %"), rows, "The truth is 0.2. Nobody's own answer tells it.")
+    return table(
+        ("people", "said yes", "estimated share", "95 %"), rows, "The truth is 0.2. Nobody's own answer tells it."
+    )
 
 
 def truthful(chance: str) -> Shown:
@@ -61,11 +61,18 @@ def truthful(chance: str) -> Shown:
     protocol = Direct.truthful(2, Fraction(chance))
     shares = [Fraction(n, 50) for n in range(51)]
     means = [(float(s), float(s * protocol.own / (s * protocol.own + (1 - s) * protocol.other))) for s in shares]
-    drawn = [Curve("who said yes copied", tuple(means)), Curve("anybody copied", tuple((float(s), float(s)) for s in shares))]
+    drawn = [
+        Curve("who said yes copied", tuple(means)),
+        Curve("anybody copied", tuple((float(s), float(s)) for s in shares)),
+    ]
     epsilon = protocol.loss()
-    svg = curves(f"Truth with chance {chance}", drawn, Axis("share of people who copied"), Axis("chance"), "what a yes means")
+    svg = curves(
+        f"Truth with chance {chance}", drawn, Axis("share of people who copied"), Axis("chance"), "what a yes means"
+    )
     bet = at_most(posterior(epsilon))
-    return Shown(f"epsilon {float(epsilon):.3g}: an even bet about one person becomes one of {bet} at the most.", svg=svg)
+    return Shown(
+        f"epsilon {float(epsilon):.3g}: an even bet about one person becomes one of {bet} at the most.", svg=svg
+    )
 
 
 def share_of(yes: int, people: int) -> float:
@@ -80,19 +87,28 @@ LESSON = Lesson(
     __name__,
     (
         Text(
-            "Ask a class who has copied an exercise, and few will say so. Now let everybody flip a coin in secret: heads, "
+            "Ask a class who has copied an exercise, and few will say so. Now let everybody flip a coin in secret: "
+            "heads, "
             "and they "
-            "tell the truth; tails, and they flip again and say yes to heads, no to tails. A yes is no confession any more: "
+            "tell the truth; tails, and they flip again and say yes to heads, no to tails. A yes is no confession any "
+            "more: "
             "it may be the second coin."
         ),
         Step("Each answer is possible for everybody. These are the exact chances:", what_is_said),
         Step(
-            "And yet the class as a whole is heard. A quarter of those who did not copy says yes, three quarters of those "
+            "And yet the class as a whole is heard. A quarter of those who did not copy says yes, three quarters of "
+            "those "
             "who did. So "
-            "the share of yeses is 1/4 + share/2, and can be turned round:", a_class_answers
+            "the share of yeses is 1/4 + share/2, and can be turned round:",
+            a_class_answers,
         ),
-        Slider("Less honesty is more privacy. Move the chance of telling the truth:", "chance of the truth",
-               ("1/10", "1/4", "1/2", "3/4", "9/10"), truthful, 2),
+        Slider(
+            "Less honesty is more privacy. Move the chance of telling the truth:",
+            "chance of the truth",
+            ("1/10", "1/4", "1/2", "3/4", "9/10"),
+            truthful,
+            2,
+        ),
     ),
     Exercise(
         "In a class of 200, 80 people say yes. What is the estimated share of those who copied?",
@@ -102,4 +118,4 @@ LESSON = Lesson(
         hint="the share of yeses is 1/4 + share/2.",
         why="80 of 200 is 0.4, and 2 * 0.4 - 1/2 = 0.3.",
     ),
-)  # fmt: skip
+)

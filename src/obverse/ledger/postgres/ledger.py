@@ -1,4 +1,6 @@
-"""The ledger for several servers: sealed records in a PostgreSQL database, one budget for all machines that share it."""
+"""The ledger for several servers: sealed records in a PostgreSQL database, one budget for all machines that share
+it.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,12 @@ from typing import Any, TypeVar
 from obverse.core.errors import LedgerError
 from obverse.core.ledger import Entry, Head
 from obverse.ledger.anchor import Anchor, Anchored
-from obverse.ledger.base import Decide, now
-from obverse.ledger.book import Book, Debit
 from obverse.ledger.chain import Draft, Record, damaged, entry_of
 from obverse.ledger.datasets import Statements
+from obverse.ledger.ledger import Decide, Rows, StoredLedger, now, onward
 from obverse.ledger.postgres.errors import InDoubt, Undone, failed
-from obverse.ledger.postgres.postgres_schema import check_tables
-from obverse.ledger.postgres.postgres_server import PAUSES_S, PostgresServer, wait
-from obverse.ledger.rows import Rows
-from obverse.ledger.stored import StoredLedger, onward
+from obverse.ledger.postgres.server import PAUSES_S, PostgresServer, check_tables, wait
+from obverse.ledger.state import Book, Debit
 
 T = TypeVar("T")
 
@@ -40,7 +39,8 @@ class PostgresRows:
 
     def hash_at(self, number: int) -> bytes | None:
         """One record's hash; what comes after it is read on the way, since it is asked for next."""
-        self._read, self._read_from = self._from(number), number + 1
+        self._read = self._from(number)
+        self._read_from = number + 1
         if self._read and self._read[0][0] == number:
             found: bytes = self._read[0][2]
             return found
@@ -48,7 +48,8 @@ class PostgresRows:
 
     def _from(self, number: int) -> list[tuple[Any, Any, Any]]:
         return self._statements.execute(
-            "SELECT number, body, hash FROM entry WHERE ledger = ? AND number >= ? ORDER BY number", (self._ledger_id, number)
+            "SELECT number, body, hash FROM entry WHERE ledger = ? AND number >= ? ORDER BY number",
+            (self._ledger_id, number),
         ).fetchall()
 
     def content(self, table: str, number: int) -> bytes | None:
@@ -58,11 +59,14 @@ class PostgresRows:
         return None if row is None else bytes(row[0])
 
     def contents(self, table: str) -> Iterable[tuple[Any, Any]]:
-        return self._statements.execute(f"SELECT number, content FROM {table} WHERE ledger = ?", (self._ledger_id,)).fetchall()
+        return self._statements.execute(
+            f"SELECT number, content FROM {table} WHERE ledger = ?", (self._ledger_id,)
+        ).fetchall()
 
     def insert(self, record: Record, draft: Draft) -> None:
         """The record with the ledger's own row brought forward, and what belongs to it."""
-        own, insert = self._ledger_id, "INSERT INTO {} VALUES (?, ?, ?)"
+        own = self._ledger_id
+        insert = "INSERT INTO {} VALUES (?, ?, ?)"
         self._statements.execute(
             "WITH added AS (INSERT INTO entry VALUES (?, ?, ?, ?)) UPDATE ledger SET count = ?, head = ? WHERE id = ?",
             (own, record.number, record.body, record.hash, record.number, record.hash.hex(), own),
@@ -80,21 +84,24 @@ class PostgresRows:
 class PostgresLedger(StoredLedger):
     """Appends one at a time among all machines, and tells the truth about each.
 
-    Claim:   (1) the caps hold exactly however many processes race; (2) an append that is reported as done is there, once,
-             and survives a crash of the server; (3) one that is reported as not done, and not as charged, is not there.
+    Claim:   (1) the caps hold exactly however many processes race; (2) an append that is reported as done is there,
+             once, and survives a crash of the server; (3) one that is reported as not done, and not as charged, is not
+             there.
     Proof:   (1) Each append first locks its ledger's row (SELECT ... FOR UPDATE) and holds it until its transaction has
-             ended. Under READ COMMITTED every statement sees what was committed before it began, so the records read after
-             the lock are all there are, and stay all until the commit: deciding and appending are one step. A writer that
-             kept to no lock would still meet the primary key (ledger, number), which gives each number to one record.
+             ended. Under READ COMMITTED every statement sees what was committed before it began, so the records read
+             after the lock are all there are, and stay all until the commit: deciding and appending are one step. A
+             writer that kept to no lock would still meet the primary key (ledger, number), which gives each number to
+             one record.
              (2) COMMIT answered by "COMMIT" is durable: synchronous_commit is on in this very transaction, and a server
              without fsync is refused. (3) Before COMMIT is sent, a lost connection or a conflict (40001, 40P01) leaves
              nothing, because a server commits only what it is told to; it is done again from its beginning. When the
              connection is lost after COMMIT was sent, the outcome is read under the same lock: PostgreSQL lets go of a
-             transaction's row locks only after its outcome is settled and seen by all, so whoever holds the lock knows that
-             the lost one has ended. It was written if and only if the record of its number has its hash, which seals the
-             random id of the debit. Where the lock is not to be had, it is reported as charged, and is never undone.
-    Assumes: one primary server at a time. A standby that takes over without having received a commit has rolled back; the
-             anchors of the machines that saw that commit notice.
+             transaction's row locks only after its outcome is settled and seen by all, so whoever holds the lock knows
+             that the lost one has ended. It was written if and only if the record of its number has its hash, which
+             seals the random id of the debit. Where the lock is not to be had, it is reported as charged, and is never
+             undone.
+    Assumes: one primary server at a time. A standby that takes over without having received a commit has rolled back;
+             the anchors of the machines that saw that commit notice.
     """
 
     def __init__(

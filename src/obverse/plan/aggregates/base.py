@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from obverse.core.errors import invariant
 from obverse.core.types import Type
@@ -12,14 +15,10 @@ from obverse.core.units import Neighbours
 from obverse.mechanisms.base import Additive
 from obverse.plan.intervals import Noise
 from obverse.plan.measures import Measure, Term, bits_under
-from obverse.plan.nodes import Shape
 from obverse.plan.query import AggregateCall
+from obverse.plan.relation import Shape
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +104,6 @@ def sums(served: tuple[Served, ...]) -> tuple[Noisy, ...]:
 
 def counted(served: tuple[Served, ...], level: float) -> Estimate:
     """A noisy count as a whole number, its interval widened to whole numbers."""
-    import numpy as np
-
     (count,) = sums(served)
     half = count.half_width(level)
     return Estimate(np.rint(count.values), np.floor(count.values - half), np.ceil(count.values + half))

@@ -16,8 +16,8 @@ class Count:
     """The number of rows, or of rows whose argument is not NULL.
 
     Claim:   one noised measure; the interval holds the bounded count with at least the stated level.
-    Proof:   each row adds 1, each unit at most its cap (rules/aggregate); the interval is the mechanism's own, widened to
-             whole numbers where weights left fractions.
+    Proof:   each row adds 1, each unit at most its cap (rules/aggregate); the interval is the mechanism's own, widened
+             to whole numbers where weights left fractions.
     Assumes: units are limited to `rows` rows.
     """
 

@@ -1,35 +1,33 @@
 """COVAR_POP, COVAR_SAMP, CORR, REGR_SLOPE, REGR_INTERCEPT, REGR_R2, REGR_COUNT: two numbers, from noisy sums.
 
-In all proofs: N, X, Y, P, A, B are the true count, sums of x and y, sums of their product and squares (x and y about the
-middle of their bounds), m and n the means of x and y, c their covariance, v and w their variances, dashed ones the noisy
-likes, and e the noises. About the true means the linear forms
+In all proofs: N, X, Y, P, A, B are the true count, sums of x and y, sums of their product and squares (x and y about
+the middle of their bounds), m and n the means of x and y, c their covariance, v and w their variances, dashed ones the
+noisy likes, and e the noises. About the true means the linear forms
   C = P - m Y - n X + m n N,  V = A - 2 m X + m^2 N,  W = B - 2 n Y + n^2 N
-of the noisy sums are N' (c' + (m'-m)(n'-n)), N' (v' + (m'-m)^2) and N' (w' + (n'-n)^2). Their own noise has coefficients
-that do not depend on any noise. A part of the error pays for a box of intervals (m, n, c, v, w), which bounds these
-coefficients and what is of second order; the rest pays for one sum of noises: the interval is about as short as can be.
+of the noisy sums are N' (c' + (m'-m)(n'-n)), N' (v' + (m'-m)^2) and N' (w' + (n'-n)^2). Their own noise has
+coefficients that do not depend on any noise. A part of the error pays for a box of intervals (m, n, c, v, w), which
+bounds these coefficients and what is of second order; the rest pays for one sum of noises: the interval is about as
+short as can be.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.core.types import Type
 from obverse.plan.aggregates.base import Estimate, Noisy, Served, Setting, capped, counted, sums
 from obverse.plan.aggregates.variance import population
 from obverse.plan.expressions import Expr, literal, null_of
 from obverse.plan.functions import call as function
-from obverse.plan.intervals import half_width, ratio
+from obverse.plan.intervals import Floats, half_width, ratio
 from obverse.plan.measures import Measure, count_term, product_term, square_term, sum_term
 from obverse.plan.query import AggregateCall
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Bits = NDArray[np.bool_]
 
-    from obverse.plan.intervals import Floats
-
-    Bits = NDArray[np.bool_]
 
 SPARE = 0.2  # of the error pays for the box
 
@@ -39,8 +37,8 @@ class Covariance:
     """Statistics of pairs of bounded numbers, over rows where neither is NULL.
 
     Claim:   the interval holds the statistic of the bounded numbers, on their grid, with at least the stated level.
-    Proof:   at `_covariance`, `_slope`, `_intercept` and `_correlation`, of which R2 is the square. A sample's covariance
-             takes a fiftieth of the error for how few rows there may be.
+    Proof:   at `_covariance`, `_slope`, `_intercept` and `_correlation`, of which R2 is the square. A sample's
+             covariance takes a fiftieth of the error for how few rows there may be.
     Assumes: both arguments have bounds; all sums are weighted as the count is.
     """
 
@@ -69,13 +67,15 @@ class Covariance:
         """The independent and the dependent number, each NULL where the other is. REGR takes (y, x)."""
         assert call.argument is not None
         assert call.second is not None
-        y, x = call.argument, call.second
+        y = call.argument
+        x = call.second
         return _where_both(x, y, x), _where_both(y, x, y)
 
     def finish(self, served: tuple[Served, ...], call: AggregateCall, setting: Setting, level: float) -> Estimate:
         if self.name == "regr_count":
             return counted(served, level)
-        noisy, error = sums(served), 1 - level
+        noisy = sums(served)
+        error = 1 - level
         terms = [sum_term(z, setting.rows, centred=True) for z in self.arguments(call)]
         radii = [float(t.magnitude * t.unit) for t in terms]
         if self.name == "covar_samp":
@@ -117,8 +117,6 @@ class _Span:
         return _Span(-self.high, -self.low)
 
     def __mul__(self, other: _Span | float) -> _Span:
-        import numpy as np
-
         ends = (other.low, other.high) if isinstance(other, _Span) else (other,)
         corners = [x * y for x in (self.low, self.high) for y in ends]
         return _Span(np.minimum.reduce(corners), np.maximum.reduce(corners))
@@ -137,14 +135,10 @@ class _Span:
 
 
 def _larger(a: Floats, b: Floats) -> Floats:
-    import numpy as np
-
     return np.maximum(a, b)
 
 
 def _where(known: Bits, a: Floats, b: Floats | float) -> Floats:
-    import numpy as np
-
     return np.where(known, a, b)
 
 
@@ -152,19 +146,26 @@ class _Pairs:
     """The noisy sums with their plain statistics (c', v', w' as c, v, w), and the box that holds the true ones.
 
     Claim:   all intervals of the box hold together, but for SPARE of the error.
-    Proof:   each misses with a seventh of it at most: m and n (Fieller), v and w (variance.population), c: `covered`, which
-             is used twice, and the slope for the intercept. Where there may be no rows they are all that there is.
+    Proof:   each misses with a seventh of it at most: m and n (Fieller), v and w (variance.population), c: `covered`,
+             which is used twice, and the slope for the intercept. Where there may be no rows they are all that there
+             is.
     Assumes: as Covariance.
     """
 
     def __init__(self, noisy: tuple[Noisy, ...], radii: list[float], error: float) -> None:
-        self.noisy, self.each, self.rest = noisy, SPARE * error / 7, (1 - SPARE) * error
-        count, level = noisy[0], 1 - self.each
+        self.noisy = noisy
+        self.each = SPARE * error / 7
+        self.rest = (1 - SPARE) * error
+        count = noisy[0]
+        level = 1 - self.each
         self.likely = self.known = count.values > 2 * count.half_width(level)
         self.rows = _where(self.likely, count.values, 1.0)
         self.one = _Span(self.rows**0, self.rows**0)
         self.whole = _Span(-radii[0] * radii[1] * self.one.low, radii[0] * radii[1] * self.one.low)
-        self.mean, self.v, self.means, self.variances = [], [], [], []
+        self.mean = []
+        self.v = []
+        self.means = []
+        self.variances = []
         for total, radius in zip(noisy[1:3], radii):
             self.mean.append(total.values / self.rows)
             noises = total.noise, count.noise
@@ -180,17 +181,23 @@ class _Pairs:
 
     def covered(self, first: _Span | None, error: float) -> _Span:
         """Claim:   holds the covariance c but for `error`, if the first interval of it does.
-        Proof:   C - c N is zero without noise, so N' (c' + (m'-m)(n'-n) - c) is a sum of noises with coefficients 1 of P,
-                 -m of Y, -n of X, m n - c of N. The last is at most the product of both radii (Cauchy and Schwarz).
+        Proof:   C - c N is zero without noise, so N' (c' + (m'-m)(n'-n) - c) is a sum of noises with coefficients 1 of
+                 P, -m of Y, -n of X, m n - c of N. The last is at most the product of both radii (Cauchy and Schwarz).
         Assumes: as Covariance.
         """
         m, n = self.means
         last = self.whole if first is None else (m * n - first).met(self.whole)
         wide = self.width([last, -n, -m, self.one], error) + self.strays[0] * self.strays[1]
-        return _Span(self.c - wide, self.c + wide).where(self.likely, self.whole).met(self.whole if first is None else first)
+        return (
+            _Span(self.c - wide, self.c + wide)
+            .where(self.likely, self.whole)
+            .met(self.whole if first is None else first)
+        )
 
     def width(self, coefficients: list[_Span], error: float) -> Floats:
-        """A half-width of the sum of coefficient times noise, over the count; COVAR_POP(x, x) has one noise in two places."""
+        """A half-width of the sum of coefficient times noise, over the count; COVAR_POP(x, x) has one noise in two
+        places.
+        """
         merged: dict[int, tuple[Noisy, _Span]] = {}
         for noisy, span in zip(self.noisy, coefficients):
             merged[id(noisy)] = noisy, merged[id(noisy)][1] + span if id(noisy) in merged else span
@@ -204,36 +211,50 @@ def _covariance(pairs: _Pairs) -> Estimate:
 
 
 def _slope(pairs: _Pairs, most: float, error: float) -> Estimate:
-    """Claim:   holds the slope b = c / v, but for the box and `error`; no slope of values on their grid is beyond `most`.
-    Proof:   C - b V is zero without noise: N' (c' - b v' + (m'-m)(n'-n) - b (m'-m)^2) is a sum of noises with coefficients
-             1 of P, -b of A, -m of Y, 2 b m - n of X and m (n - b m) of N. `most`: over pairs of rows, c and v add up
-             products of differences, those of x are zero or at least a step, those of y at most twice the radius.
+    """Claim:   holds the slope b = c / v, but for the box and `error`; no slope of values on their grid is beyond
+    `most`.
+    Proof:   C - b V is zero without noise: N' (c' - b v' + (m'-m)(n'-n) - b (m'-m)^2) is a sum of noises with
+             coefficients 1 of P, -b of A, -m of Y, 2 b m - n of X and m (n - b m) of N. `most`: over pairs of rows, c
+             and v add up products of differences, those of x are zero or at least a step, those of y at most twice the
+             radius.
     Assumes: as Covariance.
     """
-    (m, n), (dx, dy), known = pairs.means, pairs.strays, pairs.known
-    raw, whole = _where(known, pairs.v[0], 1.0), _Span(-most * pairs.one.low, most * pairs.one.low)
+    m, n = pairs.means
+    dx, dy = pairs.strays
+    known = pairs.known
+    raw = _where(known, pairs.v[0], 1.0)
+    whole = _Span(-most * pairs.one.low, most * pairs.one.low)
     b = pairs.covariance.over(pairs.variances[0].where(known, pairs.one)).met(whole)
     noise = pairs.width([m * (n - b * m), b * m * 2.0 - n, -m, pairs.one, -b], error)
     wide = (noise + dx * dy + b.far * dx**2) / raw
     value = pairs.c / raw
-    return _estimate(_where(known, value, 0.0), _Span(value - wide, value + wide).where(known, whole), b.where(known, whole))
+    return _estimate(
+        _where(known, value, 0.0), _Span(value - wide, value + wide).where(known, whole), b.where(known, whole)
+    )
 
 
 def _intercept(pairs: _Pairs, centres: list[float], most: float) -> Estimate:
     """Claim:   holds the value a of the line y = a + b x at x = 0.
-    Proof:   let h be the middle of x, z = m + h, and g the line's value there, a + b h, less the middle of y. The normal
-             equations Y - g N - b X and P - g X - b A are zero without noise. The first times k = v + z m, less the
-             second times z, is a sum of noises with coefficients k of Y, -k g of N, z g - k b of X, -z of P and z b of
-             A; with noisy sums, N' (v + z (m - m')) (a' - a) + N' (v (m' - m) + z (v - v') + z z' (m - m')) (b' - b).
+    Proof:   let h be the middle of x, z = m + h, and g the line's value there, a + b h, less the middle of y. The
+             normal equations Y - g N - b X and P - g X - b A are zero without noise. The first times k = v + z m, less
+             the second times z, is a sum of noises with coefficients k of Y, -k g of N, z g - k b of X, -z of P and z b
+             of A; with noisy sums, N' (v + z (m - m')) (a' - a) + N' (v (m' - m) + z (v - v') + z z' (m - m')) (b' -
+             b).
     Assumes: as Covariance; a' and b' solve the noisy equations.
     """
-    (m, n), (dx, _), v, slope = pairs.means, pairs.strays, pairs.variances[0], _slope(pairs, most, pairs.each)
-    b, z, at = _Span(slope.low, slope.high), m + centres[0], pairs.mean[0] + centres[0]
+    m, n = pairs.means
+    dx, _ = pairs.strays
+    v = pairs.variances[0]
+    slope = _slope(pairs, most, pairs.each)
+    b = _Span(slope.low, slope.high)
+    z = m + centres[0]
+    at = pairs.mean[0] + centres[0]
     box = n + centres[1] - b * z
     least = v.low - z.far * dx
     known = pairs.known & (least > 0)
     raw = _where(known, pairs.c / _where(known, pairs.v[0], 1.0), slope.value)
-    g, k = n - b * m, v + z * m
+    g = n - b * m
+    k = v + z * m
     noise = pairs.width([-(k * g), z * g - k * b, k, -z, z * b], pairs.rest)
     turned = v.high * dx + z.far * (v.apart(pairs.v[0]) + abs(at) * dx)
     wide = (noise + turned * b.apart(raw)) / _where(known, least, 1.0)
@@ -250,21 +271,28 @@ def _correlation(pairs: _Pairs) -> Estimate:
              j = n / t: (r i - j) / s of X, (r j - i) / t of Y, i j - (r / 2) (i^2 + j^2) of N.
     Assumes: as Covariance.
     """
-    (m, n), one, known = pairs.means, pairs.one, pairs.known
+    m, n = pairs.means
+    one = pairs.one
+    known = pairs.known
     v, w = (span.where(known, one) for span in pairs.variances)
     s, t = (_Span(span.low**0.5, span.high**0.5) for span in (v, w))
     raw = [_where(known, value, 1.0) ** 0.5 for value in pairs.v]
     whole = _Span(-one.low, one.low)
     r = pairs.covariance.over(s * t).met(whole)
-    i, j, half = m.over(s), n.over(t), r * 0.5
+    i = m.over(s)
+    j = n.over(t)
+    half = r * 0.5
     rest = i * j - half * (i * i + j * j)
     spans = [rest, (r * i - j).over(s), (r * j - i).over(t), one.over(s * t), -half.over(v), -half.over(w)]
     p, q = (_Span(a / b.high, a / b.low) for a, b in zip(raw, (s, t)))
-    dx, dy = pairs.strays[0] / s.low, pairs.strays[1] / t.low
+    dx = pairs.strays[0] / s.low
+    dy = pairs.strays[1] / t.low
     second = dx * dy + half.far * (dx**2 + dy**2 + (p - q).far ** 2)
     wide = (pairs.width(spans, pairs.rest) + second) / (p.low * q.low)
     value = pairs.c / (raw[0] * raw[1])
-    return _estimate(_where(known, value, 0.0), _Span(value - wide, value + wide).where(known, whole), r.where(known, whole))
+    return _estimate(
+        _where(known, value, 0.0), _Span(value - wide, value + wide).where(known, whole), r.where(known, whole)
+    )
 
 
 def _estimate(value: Floats, near: _Span, box: _Span) -> Estimate:
@@ -279,9 +307,11 @@ def _squared(a: Estimate) -> Estimate:
 
 def _sample(estimate: Estimate, rows: Floats, fewest: Floats) -> Estimate:
     """The population's covariance as a sample's: times n / (n - 1), which is largest for the fewest rows."""
-    n, least = rows.clip(2.0), fewest.clip(2.0)
+    n = rows.clip(2.0)
+    least = fewest.clip(2.0)
     most = least / (least - 1)
-    low, high = -_larger(-estimate.low, -estimate.low * most), _larger(estimate.high, estimate.high * most)
+    low = -_larger(-estimate.low, -estimate.low * most)
+    high = _larger(estimate.high, estimate.high * most)
     return Estimate((estimate.value * n / (n - 1)).clip(low, high), low, high)
 
 

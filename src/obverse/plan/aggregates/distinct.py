@@ -10,8 +10,8 @@ from obverse.core.errors import Refused
 from obverse.core.types import Type
 from obverse.plan.aggregates.base import Estimate, Served, Setting, capped, counted
 from obverse.plan.measures import Measure, Term, count_term
-from obverse.plan.nodes import Shape
 from obverse.plan.query import AggregateCall
+from obverse.plan.relation import Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +19,8 @@ class CountDistinct:
     """The number of different values.
 
     Claim:   one noised measure; the interval holds the bounded number with at least the stated level.
-    Proof:   each unit brings at most G different values, over all cells: with or without it, the counts differ by at most
-             those that it alone brings. A chosen value of one unit never depends on another's.
+    Proof:   each unit brings at most G different values, over all cells: with or without it, the counts differ by at
+             most those that it alone brings. A chosen value of one unit never depends on another's.
     Assumes: units choose their values by a hash under the question's own key.
     """
 
@@ -73,4 +73,3 @@ class CountUnits:
 
     def finish(self, served: tuple[Served, ...], call: AggregateCall, setting: Setting, level: float) -> Estimate:
         return counted(served, level)
-

@@ -21,8 +21,8 @@ class Mode:
     """The most frequent of the argument's public values, chosen by the exponential mechanism.
 
     Claim:   each cell's choice is one value; together they cost the measure's share of the price.
-    Proof:   a value's score is its weighted count. A unit's weights add up to at most the cap over all cells and values, so
-             the ranges by which the scores of one cell move add up too (allocate).
+    Proof:   a value's score is its weighted count. A unit's weights add up to at most the cap over all cells and
+             values, so the ranges by which the scores of one cell move add up too (allocate).
     Assumes: the argument's values are a public list.
     """
 

@@ -1,4 +1,6 @@
-"""MIN, MAX, MEDIAN, PERCENTILE_DISC: their global sensitivity is explained; a private answer needs another mechanism."""
+"""MIN, MAX, MEDIAN, PERCENTILE_DISC: their global sensitivity is explained; a private answer needs another
+mechanism.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, floor
 
+import numpy as np
+
 from obverse.core.errors import Refused, invariant
 from obverse.core.types import Type
 from obverse.plan.aggregates.base import Estimate, Places, Served, Setting, capped
@@ -22,9 +24,9 @@ class Quantile:
     Claim:   the tree's noise covers it, several of one argument share one tree; the interval holds the statistic of the
              bounded values with at least the stated level; it and the value lie within the bounds.
     Proof:   every node of every level is a noised count (quantile_nodes); the descent and the interval are
-             post-processing (quantile_tree). A leaf's values are told by its middle: half a leaf is added to the interval,
-             and half a step where values are rounded to the grid (rounding keeps their order). The statistic lies within
-             the bounds, so what sticks out may be cut off.
+             post-processing (quantile_tree). A leaf's values are told by its middle: half a leaf is added to the
+             interval, and half a step where values are rounded to the grid (rounding keeps their order). The statistic
+             lies within the bounds, so what sticks out may be cut off.
     Assumes: the argument has bounds.
     """
 
@@ -47,22 +49,28 @@ class Quantile:
         try:
             return (capped("tree", tree_term(call.argument), setting),)
         except Refused as refused:
-            refused.message = f"the sensitivity of {self.spoken} is unbounded here: its argument has no bounds on both sides."
+            refused.message = (
+                f"the sensitivity of {self.spoken} is unbounded here: its argument has no bounds on both sides."
+            )
             raise
 
     def finish(self, served: tuple[Served, ...], call: AggregateCall, setting: Setting, level: float) -> Estimate:
-        import numpy as np
-
         (places,) = served
         invariant(isinstance(places, Places), "an order statistic is served by a tree")
         assert isinstance(places, Places)
         assert call.argument is not None
-        leaves, bounds, facts = tree_term(call.argument).leaves, ordered_bounds(call.argument), call.argument.facts
+        leaves = tree_term(call.argument).leaves
+        bounds = ordered_bounds(call.argument)
+        facts = call.argument.facts
         assert leaves is not None
         step = float(leaves.step)
-        start, scale, width = step * leaves.first, step * 2**leaves.shift, step * (2**leaves.shift - 1)
+        start = step * leaves.first
+        scale = step * 2**leaves.shift
+        width = step * (2**leaves.shift - 1)
         rounded = 0.0 if leaves.step == facts.step or not facts.type.numeric else step / 2
-        lo, hi = (float(bounds.lo), float(bounds.hi)) if facts.type is Type.DOUBLE else (ceil(bounds.lo), floor(bounds.hi))
+        lo, hi = (
+            (float(bounds.lo), float(bounds.hi)) if facts.type is Type.DOUBLE else (ceil(bounds.lo), floor(bounds.hi))
+        )
         value, low, high = (start + scale * np.asarray(x) for x in (places.value, places.low, places.high))
         ends = value + width / 2, low - rounded, high + width + rounded
         return Estimate(*(np.clip(x, lo, max(lo, hi)) for x in ends))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from obverse.core.types import Type
 from obverse.plan.aggregates.base import Estimate, Served, Setting, capped, sums
 from obverse.plan.expressions import Ref, number_bounds
@@ -20,8 +22,8 @@ class Sum:
 
     Claim:   one noised measure of integers on the argument's grid; the interval holds the bounded sum with at least the
              stated level.
-    Proof:   each row adds an integer within the grid's ends, each unit at most its cap (rules/aggregate); integers add up
-             exactly, in any order.
+    Proof:   each row adds an integer within the grid's ends, each unit at most its cap (rules/aggregate); integers add
+             up exactly, in any order.
     Assumes: the argument has bounds; values lie on the declared grid (else each row is rounded to it, see measure.py).
     """
 
@@ -43,11 +45,10 @@ class Sum:
         return (capped("sum", sum_term(argument, setting.rows, most=most), setting, most=most),)
 
     def finish(self, served: tuple[Served, ...], call: AggregateCall, setting: Setting, level: float) -> Estimate:
-        import numpy as np
-
         (total,) = sums(served)
         half = total.half_width(level)
-        low, high = total.values - half, total.values + half
+        low = total.values - half
+        high = total.values + half
         if self.type(call) is Type.INTEGER:
             return Estimate(np.rint(total.values), np.floor(low), np.ceil(high))
         return Estimate(total.values, low, high)

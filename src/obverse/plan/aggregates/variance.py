@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from obverse.core.types import Type
 from obverse.plan.aggregates.base import Estimate, Noisy, Served, Setting, capped, sums
-from obverse.plan.intervals import half_width, ratio
+from obverse.plan.intervals import Floats, half_width, ratio
 from obverse.plan.measures import Measure, count_term, square_term, sum_term
 from obverse.plan.query import AggregateCall
-
-if TYPE_CHECKING:
-    from obverse.plan.intervals import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +18,10 @@ class Variance:
     """Variance or standard deviation of a bounded number, from noisy count, sum and sum of squares about the middle.
 
     Claim:   the interval holds the bounded variance with at least the stated level; never negative.
-    Proof:   with N, S, Q the true measures, m = S/N and v = Q/N - m^2: Q - 2 m S + (m^2 - v) N = 0, so the same form of the
-             noisy ones is pure noise of scales (b_Q, 2|m| b_S, |m^2 - v| b_N), inside q with level 1 - a. Writing m' for
-             the noisy mean, that form is N'(v' - v) + N'(m' - m)^2, so v lies in [v' - q/N', v' + d^2 + q/N'] when
+    Proof:   with N, S, Q the true measures, m = S/N and v = Q/N - m^2: Q - 2 m S + (m^2 - v) N = 0, so the same form of
+             the noisy ones is pure noise of scales (b_Q, 2|m| b_S, |m^2 - v| b_N), inside q with level 1 - a. Writing
+             m' for the noisy mean, that form is N'(v' - v) + N'(m' - m)^2, so v lies in [v' - q/N', v' + d^2 + q/N']
+             when
              |m' - m| <= d. A tenth of the error pays for d (Fieller), a tenth for a first interval of v that bounds the
              coefficients, the rest for q.
     Assumes: the argument has bounds; sum and squares are weighted as the count is.
@@ -46,9 +45,8 @@ class Variance:
         )
 
     def finish(self, served: tuple[Served, ...], call: AggregateCall, setting: Setting, level: float) -> Estimate:
-        import numpy as np
-
-        argument, noisy = call.argument, sums(served)
+        argument = call.argument
+        noisy = sums(served)
         assert argument is not None
         term = sum_term(argument, setting.rows, centred=True)
         radius = float(term.magnitude * term.unit)
@@ -66,10 +64,9 @@ class Variance:
 
 def population(noisy: tuple[Noisy, ...], radius: float, level: float) -> Estimate:
     """The population variance and its interval, within [0, radius^2]."""
-    import numpy as np
-
     count, total, squares = noisy
-    gaussian, most = total.gaussian, radius * radius
+    gaussian = total.gaussian
+    most = radius * radius
     error = 1 - level
     low, high = ratio(total.values, count.values, (total.noise, count.noise), radius, 1 - error / 10, gaussian=gaussian)
     least = count.half_width(1 - error / 10)

@@ -1,4 +1,6 @@
-"""What differs between engines when a plan is printed: names, types, and the functions whose meaning is not the same."""
+"""What differs between engines when a plan is printed: names, types, and the functions whose meaning is not the
+same.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,13 @@ from obverse.core.errors import invariant
 from obverse.core.types import Type, Value
 
 Typed = tuple[str, Type]  # a printed value and its type
-CLOSE, FAR = 2.0**10, 2.0**50  # magnitudes up to which doubles are told apart finely, and at all
+# magnitudes up to which doubles are told apart finely, and at all
+CLOSE = 2.0**10
+FAR = 2.0**50
 TERM_MOST = 2**37
 SMALL = 2**63 >> 40  # so many times 2**40 fits 64 bits
-FINE, COARSE = 2.0**52, 2.0**12
+FINE = 2.0**52
+COARSE = 2.0**12
 
 
 def listed(values: Sequence[Value], kind: Type) -> str:
@@ -31,7 +36,6 @@ class Dialect(ABC):
     quote: ClassVar[str] = '"'
     types: ClassVar[Mapping[Type, str]]
     calls: ClassVar[Mapping[str, Callable[..., str]]] = {}  # functions that are spelled otherwise here
-    keeps_rows: ClassVar[bool] = True  # a common table can be kept instead of being read again
 
     def identifier(self, name: str) -> str:
         invariant("\0" not in name, "a name holds no zero byte")
@@ -53,7 +57,9 @@ class Dialect(ABC):
 
     @abstractmethod
     def try_cast(self, sql: str, kind: Type, source: Type | None = None) -> str:
-        """The value read as another type, NULL where it cannot be; `source` is the type that it has, where that is known."""
+        """The value read as another type, NULL where it cannot be; `source` is the type that it has, where that is
+        known.
+        """
 
     def literal(self, value: Value, kind: Type) -> str:
         match value:
@@ -64,7 +70,11 @@ class Dialect(ABC):
             case int() | float() if kind is Type.DOUBLE:
                 return self.cast(f"'{float(value)!r}'", Type.DOUBLE)
             case int():
-                return str(value) if abs(value) < 2**31 and kind is not Type.INTEGER else self.cast(str(value), Type.INTEGER)
+                return (
+                    str(value)
+                    if abs(value) < 2**31 and kind is not Type.INTEGER
+                    else self.cast(str(value), Type.INTEGER)
+                )
             case dt.datetime():
                 return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
             case dt.date():
@@ -85,7 +95,9 @@ class Dialect(ABC):
 
     @abstractmethod
     def like(self, text: str, pattern: str, escape: str, *, folded: bool) -> str:
-        """Whether a text is of a pattern, which is given as it was written; folded: whatever the case of its letters."""
+        """Whether a text is of a pattern, which is given as it was written; folded: whatever the case of its
+        letters.
+        """
 
     # numbers
 
@@ -206,8 +218,10 @@ class Dialect(ABC):
 
     @abstractmethod
     def column_of(self, values: Sequence[Value], kind: Type) -> str:
-        """A subquery with the values in its column `u`: integers, or texts that are not empty. However many, they are one
-        literal, which an engine reads faster than a list of them; texts by their bytes, so that no sign means anything."""
+        """A subquery with the values in its column `u`: integers, or texts that are not empty. However many, they are
+        one
+        literal, which an engine reads faster than a list of them; texts by their bytes, so that no sign means
+        anything."""
 
     def same(self, left: str, right: str, kind: Type) -> str:
         """Whether two keys are equal, or both NULL; of a form that rows can be joined by."""
@@ -232,10 +246,15 @@ class Dialect(ABC):
 
     @abstractmethod
     def hex_word(self, digits: str, place: int) -> str:
-        """Eight hexadecimal digits of a text, from that place on (counted from 1), as an integer whose sums are exact."""
+        """Eight hexadecimal digits of a text, from that place on (counted from 1), as an integer whose sums are
+        exact.
+        """
 
     def canonical(self, sql: str, kind: Type) -> str:
-        """A text that is the same on every engine. Doubles that it does not tell apart are told apart by what follows it."""
+        """A text that is the same on every engine.
+
+        Doubles that it does not tell apart are told apart by what follows it.
+        """
         match kind:
             case Type.TEXT:
                 return sql

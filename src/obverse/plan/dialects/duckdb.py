@@ -29,7 +29,9 @@ class DuckDB(Dialect):
     calls = {"reverse": lambda text: f"array_to_string(list_reverse(regexp_extract_all({text}, '(?s).')), '')"}
 
     def stored(self, sql: str, column: Column) -> str:
-        """A text is compared by its bytes, whatever collation its column has in the source, which DESCRIBE does not show."""
+        """A text is compared by its bytes, whatever collation its column has in the source, which DESCRIBE does not
+        show.
+        """
         read = super().stored(sql, column)
         return f"({read} {BYTES})" if column.type is Type.TEXT else read
 
@@ -124,7 +126,10 @@ class DuckDB(Dialect):
     def column_of(self, values: Sequence[Value], kind: Type) -> str:
         if kind is Type.INTEGER:
             return f"(SELECT unnest(CAST('[{listed(values, kind)}]' AS BIGINT[])) AS u)"
-        return f"(SELECT decode(unhex(h)) AS u FROM (SELECT unnest(string_split('{listed(values, kind)}', ',')) AS h) AS x)"
+        return (
+            f"(SELECT decode(unhex(h)) AS u FROM (SELECT unnest(string_split('{listed(values, kind)}', ',')) AS h) "
+            "AS x)"
+        )
 
     def _member(self, sql: str, values: Sequence[Value]) -> str:
         return f"TRY_CAST({sql} AS ENUM({', '.join(self.literal(value, Type.TEXT) for value in values)}))"

@@ -1,25 +1,25 @@
-"""Plan to engine SQL: the only text that reaches an engine. Clamped, limited, on an integer grid, saturated at 2**62."""
+"""Plan to engine SQL: the only text that reaches an engine.
+
+Clamped, limited, on an integer grid, saturated at 2**62.
+"""
 
 from __future__ import annotations
 
 from obverse.catalog.model import Catalog
 from obverse.plan.dialects import DIALECTS
-from obverse.plan.emit.keyed import Keyed
 from obverse.plan.emit.overlay import NOTHING, Overlay
-from obverse.plan.emit.parts import Parts, long_form
 from obverse.plan.emit.rows import Rows
 from obverse.plan.emit.sources import Sources
-from obverse.plan.emit.sums import Sums
-from obverse.plan.nodes import Aggregate, Shape
+from obverse.plan.emit.sums import Keyed, Parts, Sums, long_form
+from obverse.plan.relation import Aggregate, Shape
 
 
 def emit(root: Aggregate, catalog: Catalog, dialect: str, key: str = "", overlay: Overlay = NOTHING) -> str:
     """The SQL text of the whole plan: one row per non-empty cell, its index `k` and one integer per measure.
 
-    Sums of discovered keys alone: a row per key. Where keys are discovered beside others or measures are more than sums,
-    the long form: a row per part, key, cell and leaf.
-    `key` is drawn for each question: it chooses among rows and values of a unit that has more than its cap. `overlay`: who is
-    left out, and what is put right.
+    Sums of discovered keys alone: a row per key. Where keys are discovered beside others or measures are more than
+    sums, the long form: a row per part, key, cell and leaf. `key` is drawn for each question: it chooses among rows and
+    values of a unit that has more than its cap. `overlay`: who is left out, and what is put right.
     """
     rows = Rows(root, Sources(catalog, DIALECTS[dialect], key, overlay), DIALECTS[dialect])
     if root.keyed:
@@ -35,5 +35,7 @@ def emit(root: Aggregate, catalog: Catalog, dialect: str, key: str = "", overlay
             return writer.cells(writer.totals(source), [writer.total(i) for i in writer.places])
         case Shape.WEIGHTED:
             shares = [writer.share(i) for i in writer.places]
-            summed = writer.cells(writer.weighted("kept", "kept"), shares, [writer.most_shared(i) for i in writer.places])
+            summed = writer.cells(
+                writer.weighted("kept", "kept"), shares, [writer.most_shared(i) for i in writer.places]
+            )
             return f"WITH {DIALECTS[dialect].common('kept', source, kept=rows.keeping)} {summed}"

@@ -6,10 +6,20 @@ from collections.abc import Mapping
 
 from obverse.catalog.model import OTHER, Column
 from obverse.core.bounds import Categories, Interval
-from obverse.core.errors import Refused
+from obverse.core.errors import InvariantBroken, Refused
 from obverse.core.types import Type, days, micros
 from obverse.plan.dialects.base import Dialect
-from obverse.plan.expressions import Call, ColumnFacts, Expr, Literal, Ref, from_number
+from obverse.plan.expressions import (
+    AggregateRef,
+    Call,
+    ColumnFacts,
+    Expr,
+    GroupingRef,
+    KeyRef,
+    Literal,
+    Ref,
+    from_number,
+)
 from obverse.plan.functions import BY_NAME, PASS_NULLS
 from obverse.plan.functions.base import always_null
 from obverse.plan.measures import Grid, Term, bounded, place_of
@@ -17,7 +27,8 @@ from obverse.plan.measures import Grid, Term, bounded, place_of
 TEXT_MAX = 200_000
 TEXT_BYTES_MAX = 65_536  # of a text in a row; a longer one is read as NULL
 FEW = 8  # texts that are compared one by one; more are looked up
-FIRST_DAY, LAST_DAY = "0001-01-01", "9999-12-31"
+FIRST_DAY = "0001-01-01"
+LAST_DAY = "9999-12-31"
 
 
 def expression(expr: Expr, columns: Mapping[str, str], d: Dialect) -> str:
@@ -25,11 +36,14 @@ def expression(expr: Expr, columns: Mapping[str, str], d: Dialect) -> str:
     match expr:
         case Ref(name):
             return columns[name]
+        case KeyRef() | AggregateRef() | GroupingRef():
+            raise InvariantBroken("what is released is read in post-processing, not by an engine")
         case Literal(value, facts):
             return d.literal(value, facts.type)
         case Call(function, args):
             if function not in PASS_NULLS and any(always_null(arg.facts) for arg in args):
-                return d.literal(None, expr.facts.type)  # a NULL may be of a type that the engine has no such function for
+                # a NULL may be of a type that the engine has no such function for
+                return d.literal(None, expr.facts.type)
             printed = tuple(expression(arg, columns, d) for arg in args)
             text = BY_NAME[function].sql(printed, tuple(arg.facts for arg in args), d)
             if len(text) > TEXT_MAX:  # some functions print an argument several times, and nesting multiplies that
@@ -91,7 +105,8 @@ def _unbounded(column: Column, raw: str, d: Dialect) -> str:
             raw = f"(CASE WHEN {raw} BETWEEN {word} '{FIRST_DAY}' AND {word} '{last}' THEN {raw} END)"
             default = f"{word} '1970-01-01'"
         case Type.TEXT:
-            raw = f"(CASE WHEN {d.bytes_of(raw)} <= {TEXT_BYTES_MAX} THEN {raw} END)"  # so that no row costs more than others
+            # so that no row costs more than others
+            raw = f"(CASE WHEN {d.bytes_of(raw)} <= {TEXT_BYTES_MAX} THEN {raw} END)"
             default = "''"
         case Type.BOOLEAN:
             default = "FALSE"
@@ -101,7 +116,9 @@ def _unbounded(column: Column, raw: str, d: Dialect) -> str:
 
 
 def cut(value: str, facts: ColumnFacts, d: Dialect) -> str:
-    """The value where it lies within its bounds, else NULL: so that an engine may compute on rows that a filter leaves out."""
+    """The value where it lies within its bounds, else NULL: so that an engine may compute on rows that a filter
+    leaves out.
+    """
     match facts.bounds:
         case Interval(lo, hi):
             low, high = (d.literal(from_number(end, facts.type), facts.type) for end in (lo, hi))
@@ -156,11 +173,13 @@ def leaf(term: Term, value: str, d: Dialect) -> str:
     """The leaf of a value on the tree's grid; NULL where it is NULL. Numbers are clamped before they are cast."""
     assert term.expr is not None
     assert term.leaves is not None
-    place, last = _place(term, value, d), term.leaves.count - 1
+    place = _place(term, value, d)
+    last = term.leaves.count - 1
     clamped = f"LEAST(GREATEST({place}, 0), {last})"
     if not term.expr.facts.type.numeric:
         return f"CASE WHEN {value} IS NULL THEN NULL ELSE {clamped} END"
-    bounds, kind = bounded(term.expr), term.expr.facts.type
+    bounds = bounded(term.expr)
+    kind = term.expr.facts.type
     ends = [from_number(end, kind) for end in (bounds.lo, bounds.hi)]
     places = [place_of(term.leaves, end) for end in ends]  # rounding is monotone, so the others lie between
     inside = place if places[0] >= 0 and places[1] <= last else clamped
@@ -173,7 +192,8 @@ def _place(term: Term, value: str, d: Dialect) -> str:
     """The value's place on the tree's grid, from its first leaf on."""
     assert term.expr is not None
     assert term.leaves is not None
-    leaves, kind = term.leaves, term.expr.facts.type
+    leaves = term.leaves
+    kind = term.expr.facts.type
     match kind:
         case Type.DATE:
             number = d.days(value)
@@ -192,7 +212,8 @@ def _place(term: Term, value: str, d: Dialect) -> str:
 
 def _on_grid(grid: Grid, value: str, d: Dialect, *, whole: bool, finite: bool, sure: bool = False) -> str:
     kind = Type.INTEGER if whole else Type.DOUBLE
-    low, high = d.literal(grid.lo, kind), d.literal(grid.hi, kind)
+    low = d.literal(grid.lo, kind)
+    high = d.literal(grid.hi, kind)
     if whole and grid.factor == grid.divisor == 1.0:
         inside = value
     else:
@@ -201,7 +222,9 @@ def _on_grid(grid: Grid, value: str, d: Dialect, *, whole: bool, finite: bool, s
     return _clamping(value, [low, high], [str(grid.first), str(grid.last)], inside, d, finite=finite, sure=sure)
 
 
-def _clamping(value: str, ends: list[str], at_ends: list[str], inside: str, d: Dialect, *, finite: bool, sure: bool) -> str:
+def _clamping(
+    value: str, ends: list[str], at_ends: list[str], inside: str, d: Dialect, *, finite: bool, sure: bool
+) -> str:
     """What a number becomes inside its bounds and beyond either end; where it is none, or not finite, NULL.
 
     `sure`: the column is declared to have no NULL, and what is none counts as its lowest value.

@@ -2,9 +2,9 @@
 
 Claim:   a relation read under an overlay is the relation of the database in which the units left out have no rows, and
          corrected rows have their corrected values. Every bound on stability and sensitivity stays as it is.
-Proof:   rows are told by their unit, and each unit's rows are limited, merged and weighed by themselves: so leaving a unit
-         out is removing it. A correction changes rows of one unit, before any declared fact is enforced on them. The overlay
-         is fixed while a question runs, so two neighbouring databases are neighbours under it, too.
+Proof:   rows are told by their unit, and each unit's rows are limited, merged and weighed by themselves: so leaving a
+         unit out is removing it. A correction changes rows of one unit, before any declared fact is enforced on them.
+         The overlay is fixed while a question runs, so two neighbouring databases are neighbours under it, too.
 Assumes: neighbours are add-remove: under replace the number of units is public, and nobody can be left out of it.
 """
 
@@ -52,7 +52,9 @@ class Overlay:
         return d.column_of(sorted(self.left_out, key=str), kind)
 
     def relation(self, table: Table, d: Dialect) -> str:
-        """A declared table as the engine knows it; with corrected values, read as `table` below, where there are any."""
+        """A declared table as the engine knows it; with corrected values, read as `table` below, where there are
+        any.
+        """
         found = [one for one in self.corrections if one.table == table.name]
         if not found:
             return d.relation(table)
@@ -60,16 +62,21 @@ class Overlay:
         return f"(SELECT {', '.join(columns)} FROM {d.relation(table)} AS t)"
 
     def table(self, table: Table) -> Table:
-        """The table whose columns have the types that they have in `relation`: corrected ones those that are declared."""
+        """The table whose columns have the types that they have in `relation`: corrected ones those that are
+        declared.
+        """
         found = {name for one in self.corrections if one.table == table.name for name, _ in one.values}
         if not found:
             return table
-        read = {name: replace(c, stored=AS_DECLARED[c.type]) if name in found else c for name, c in table.columns.items()}
+        read = {
+            name: replace(c, stored=AS_DECLARED[c.type]) if name in found else c for name, c in table.columns.items()
+        }
         return replace(table, columns=read)
 
-
     def corrected(self, table: Table, unit: Value, d: Dialect) -> dict[str, tuple[str, str]]:
-        """By column that was put right in rows of this unit: whether a row of `t` is one of those, and its value in answers."""
+        """By column that was put right in rows of this unit: whether a row of `t` is one of those, and its value in
+        answers.
+        """
         found = [one for one in self.corrections if (one.table, one.unit) == (table.name, unit)]
         texts = {}
         for name in sorted({name for one in found for name, _ in one.values}):
@@ -80,7 +87,8 @@ class Overlay:
 
 
 def _value(table: Table, name: str, found: list[Correction], d: Dialect) -> str:
-    column, arms = table.columns[name], []
+    column = table.columns[name]
+    arms = []
     for one in reversed(found):
         for changed, value in one.values:
             if changed == name:
@@ -96,5 +104,6 @@ def conditions(table: Table, one: Correction, d: Dialect) -> Iterator[str]:
     assert table.unit is not None
     assert table.unit.column is not None
     for name, value in ((table.unit.column, one.unit), *one.where):
-        raw, kind = printing.raw_column(table.columns[name], d), table.columns[name].type
+        raw = printing.raw_column(table.columns[name], d)
+        kind = table.columns[name].type
         yield f"{raw} IS NULL" if value is None else f"{raw} = {d.literal(value, kind)}"

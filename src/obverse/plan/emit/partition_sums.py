@@ -1,12 +1,13 @@
 """Partition sums: a keyed hash of the units and rows of each partition, added up by the engine in one pass.
 
 Claim:   two readings of a partition have one sum only if each unit has as many rows in it, but for probability 2**-128.
-Proof:   a row adds the first 128 bits of SHA-256 over a key and its unit: numbers that nobody without the key tells from
-         uniform ones. Multisets that differ have sums that differ by a fixed combination of them, not all of its factors 0
-         modulo 2**128, which is 0 for one key in 2**128 (times the power of two that divides all factors).
+Proof:   a row adds the first 128 bits of SHA-256 over a key and its unit: numbers that nobody without the key tells
+         from uniform ones. Multisets that differ have sums that differ by a fixed combination of them, not all of its
+         factors 0 modulo 2**128, which is 0 for one key in 2**128 (times the power of two that divides all factors).
          Words of 32 bits are summed as exact integers: DuckDB's HUGEINT, PostgreSQL's numeric and Spark's DECIMAL(30)
          hold the sums of 2**60 rows.
-Assumes: whoever writes the rows does not have the key, which is made of the secret of the place where datasets are registered.
+Assumes: whoever writes the rows does not have the key, which is made of the secret of the place where datasets are
+         registered.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from obverse.plan.emit.sources import unit_source
 from obverse.plan.partitions import value_of
 from obverse.plan.stability.derive import own_type
 
-WORDS, DIGITS = 4, 8
+WORDS = 4
+DIGITS = 8
 MODULUS = 1 << 128
 Sums = Mapping[int, int]  # by partition; one without rows is not among them
 
@@ -41,12 +43,20 @@ class PartitionSums:
 
 
 def unit_hash(key: str, unit: Value) -> str:
-    """What a unit adds, as the engine computes it; for units that are integers or texts, as those of people with rights are."""
+    """What a unit adds, as the engine computes it; for units that are integers or texts, as those of people with
+    rights are.
+    """
     return hashlib.sha256(f"{key}:{unit}".encode()).hexdigest()[: WORDS * DIGITS]
 
 
 def read_sums(
-    engine: Engine, catalog: Catalog, table: Table, among: Partitions, key: str, named: Collection[str], timeout_s: float
+    engine: Engine,
+    catalog: Catalog,
+    table: Table,
+    among: Partitions,
+    key: str,
+    named: Collection[str],
+    timeout_s: float,
 ) -> PartitionSums:
     """The sums of the partitions of that range. Exact values of private rows: for the curator's acts alone."""
     sql = sums_sql(catalog, table, among, key, named, DIALECTS[engine.dialect])
@@ -68,7 +78,9 @@ def sums_sql(catalog: Catalog, table: Table, among: Partitions, key: str, named:
     first, last = (d.literal(value_of(end, column.type), column.type) for end in (among.first, among.last))
     place = d.days(at) if column.type is Type.DATE else at
     digest = d.sha256(f"({d.text(key + ':')} || {d.canonical(unit, own_type(catalog))})")
-    rows = f"SELECT {place} AS p, {digest} AS h FROM {source} WHERE {unit} IS NOT NULL AND {at} BETWEEN {first} AND {last}"
+    rows = (
+        f"SELECT {place} AS p, {digest} AS h FROM {source} WHERE {unit} IS NOT NULL AND {at} BETWEEN {first} AND {last}"
+    )
     short = f"SELECT p, substr(h, 1, {WORDS * DIGITS}) AS h FROM ({rows}) AS r"
     members = ", ".join(d.text(one) for one in sorted(named))
     who = f"CASE WHEN h IN ({members}) THEN h ELSE '' END" if named else "''"

@@ -15,7 +15,9 @@ from obverse.plan.expressions import Call, Expr
 from obverse.plan.functions import BY_NAME
 from obverse.plan.query import PublicQuestion
 
-ROWS_MAX, VALUES_MAX = 100_000, 500_000  # of one answer
+# of one answer
+ROWS_MAX = 100_000
+VALUES_MAX = 500_000
 
 
 def emit_public(question: PublicQuestion, catalog: Catalog, dialect: str) -> str:

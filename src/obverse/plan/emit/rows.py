@@ -14,7 +14,7 @@ from obverse.plan.emit import expressions as printing
 from obverse.plan.emit.sources import Source, Sources, listed, one_zero
 from obverse.plan.expressions import Expr, Ref, domain, refs
 from obverse.plan.measures import Measure
-from obverse.plan.nodes import Aggregate, Filter, Key, Relation, Shape, only_scan
+from obverse.plan.relation import Aggregate, Filter, Key, Relation, Shape, only_scan
 from obverse.plan.stability.derive import facts_of
 from obverse.plan.stability.scan import column_facts
 
@@ -53,7 +53,9 @@ class Rows:
 
     @cached_property
     def keeping(self) -> bool:
-        """Rows are read again where that costs less than to keep them: twice at most, from a table that is no text file."""
+        """Rows are read again where that costs less than to keep them: twice at most, from a table that is no text
+        file.
+        """
         scan = only_scan(self.root.child.child.child)
         again = scan is not None and self.reads <= 2 and self.shape is not Shape.ONE
         if again and scan is not None:
@@ -68,7 +70,9 @@ class Rows:
         return added and not self.root.discovered and not self.keeping and bool(self.looked_up)
 
     def text(self) -> str:
-        """Rows of unit, cell (its index k, NULL outside the cells; or its values, where they are looked up late) and terms."""
+        """Rows of unit, cell (its index k, NULL outside the cells; or its values, where they are looked up late) and
+        terms.
+        """
         shape = self.shape
         source = self.source(self.root.child.child.child)
         text = source.sql
@@ -107,7 +111,8 @@ class Rows:
 
     def read_otherwise(self, relation: Relation) -> frozenset[str]:
         """Columns that filters, terms and keys read by their enforced value."""
-        looked_up, scan = self.looked_up, only_scan(relation)
+        looked_up = self.looked_up
+        scan = only_scan(relation)
         assert scan is not None
         table = self.sources.catalog.tables[scan.table]
         exprs = predicates(relation)
@@ -118,7 +123,9 @@ class Rows:
 
     @cached_property
     def looked_up(self) -> frozenset[str]:
-        """Columns that are keys as they lie: their place in the public list is looked up once, and tells if they are in it."""
+        """Columns that are keys as they lie: their place in the public list is looked up once, and tells if they are
+        in it.
+        """
         return read_as_they_lie(self.root, self.sources.catalog)
 
     def projected(self, source: str, columns: Mapping[str, str], *, with_unit: bool) -> str:
@@ -127,7 +134,8 @@ class Rows:
         if public.keys:
             values = ", ".join(f"{self.key_value(k, columns)} AS v{n}" for n, k in enumerate(public.keys))
             source = f"(SELECT *, {values} FROM {source} AS v)"
-        indices, joins = [], ""
+        indices = []
+        joins = ""
         for n, key in enumerate(public.keys):
             if self.as_it_lies(key):
                 index, joined = (f"v{n}", "") if self.late else self.place(key, n)
@@ -172,7 +180,9 @@ class Rows:
         """The cell index from the values by which rows were added up, and the joins that it is looked up by."""
         keys = self.root.public.keys
         found = [self.place(key, n) if self.as_it_lies(key) else (f"v{n}", "") for n, key in enumerate(keys)]
-        return mixed_radix([(place, key) for (place, _), key in zip(found, keys)]), "".join(joined for _, joined in found)
+        return mixed_radix([(place, key) for (place, _), key in zip(found, keys)]), "".join(
+            joined for _, joined in found
+        )
 
     def key_value(self, key: Key, columns: Mapping[str, str]) -> str:
         if self.as_it_lies(key):
@@ -221,13 +231,20 @@ class Rows:
         if expr is None:
             return printing.term(measure.term, None, self.d, is_raw=False)
         raw = self.raw(measure, columns)
-        return printing.term(measure.term, raw or printing.expression(expr, columns, self.d), self.d, is_raw=raw is not None)
+        return printing.term(
+            measure.term, raw or printing.expression(expr, columns, self.d), self.d, is_raw=raw is not None
+        )
 
     def raw(self, measure: Measure, columns: Mapping[str, str]) -> str | None:
         """The column as it lies, where the measure's term clamps it."""
-        limit, expr = self.root.child.child, measure.term.expr
+        limit = self.root.child.child
+        expr = measure.term.expr
         scan = only_scan(limit.child)
-        if limit.shape is Shape.ONE or scan is None or not clamps_itself(measure, self.sources.catalog.tables[scan.table]):
+        if (
+            limit.shape is Shape.ONE
+            or scan is None
+            or not clamps_itself(measure, self.sources.catalog.tables[scan.table])
+        ):
             return None
         assert isinstance(expr, Ref)
         return f"r{columns[expr.name]}"
@@ -241,7 +258,8 @@ class Rows:
 
 def read_as_they_lie(root: Aggregate, catalog: Catalog) -> frozenset[str]:
     """Columns that are keys as they lie. A row outside the list is in no cell, yet takes of what its unit may bring."""
-    limit, public = root.child.child, root.public
+    limit = root.child.child
+    public = root.public
     scan = only_scan(limit.child)
     if limit.shape is Shape.ONE or scan is None or len(public.sets) > 1:
         return frozenset()
@@ -278,7 +296,8 @@ def predicates(relation: Relation) -> list[Expr]:
 
 def key_index(key: Key, value: str, alias: str, d: Dialect) -> tuple[str, str]:
     """The key's index in its domain (NULL: the row is left out), and a join where the domain is a long list."""
-    kind, size = key.expr.facts.type, len(key.listed)
+    kind = key.expr.facts.type
+    size = len(key.listed)
     null = f" WHEN {value} IS NULL THEN {size}" if key.null_cell else ""
     if not size:
         return f"(CASE{null} END)" if null else "CAST(NULL AS BIGINT)", ""

@@ -1,4 +1,7 @@
-"""Relations to engine SQL: rows with their unit `u` (where they have a key) and columns c0, c1 ..., each fact enforced."""
+"""Relations to engine SQL: rows with their unit `u` (where they have a key) and columns c0, c1 ..., each fact enforced.
+
+Rows of growing data: none past the last published partition, and of a unit only those of its first partition.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,41 @@ from obverse.core.errors import invariant
 from obverse.core.types import Type, Value
 from obverse.plan.dialects.base import Dialect
 from obverse.plan.emit import expressions as printing
-from obverse.plan.emit.grown import grown_source
 from obverse.plan.emit.overlay import NOTHING, Overlay
 from obverse.plan.expressions import ColumnFacts, Expr, key_named
 from obverse.plan.measures import bounded
-from obverse.plan.nodes import Filter, Fold, Join, JoinKind, Listed, Map, Mark, Reduce, Relation, Scan, Trim, Union
+from obverse.plan.partitions import published, value_of
+from obverse.plan.relation import Filter, Fold, Join, JoinKind, Listed, Map, Mark, Reduce, Relation, Scan, Trim, Union
 from obverse.plan.stability.derive import facts_of, names, own_type, unit_key, unit_type
 from obverse.plan.stability.join import equated
 from obverse.plan.stability.reduce import fold_range, sum_type
+
+
+def grown_source(table: Table, source: str, unit: str | None, d: Dialect) -> tuple[str, str | None, list[str]]:
+    """FROM text, the unit, and what a row must satisfy.
+
+    Where the unit is one's part of a partition, both make its key. Else each row is joined with the first partition of
+    its unit, over all rows of the unit that are published, whatever a question filters.
+    """
+    if table.partition is None:
+        return source, unit, []
+    column = table.columns[table.partition.column]
+    among = published(table)
+    # as it lies: a value moved to a bound would come to another partition with the bound
+    at = printing.raw_column(column, d)
+    first, last = (d.literal(value_of(end, column.type), column.type) for end in (among.first, among.last))
+    inside = f"{at} BETWEEN {first} AND {last}"
+    if unit is None:
+        return source, unit, [inside]
+    assert table.unit is not None
+    assert table.unit.column is not None
+    if table.partition.counts == "each":
+        own = d.canonical(unit, table.columns[table.unit.column].type)
+        return source, f"({d.canonical(at, column.type)} || {d.text(':')} || {own})", [inside]
+    rows = f"SELECT {unit} AS u, {at} AS p FROM {source} WHERE {unit} IS NOT NULL AND {inside}"
+    begun = f"(SELECT u, MIN(p) AS p FROM ({rows}) AS b GROUP BY u)"
+    return f"{source} JOIN {begun} AS begun ON {unit} = begun.u AND {at} = begun.p", unit, []
+
 
 Columns = Mapping[str, str]
 
@@ -33,8 +63,8 @@ class Source:
     def where(self, conditions: list[str], narrowed: Mapping[str, ColumnFacts], d: Dialect) -> Source:
         """Its rows that satisfy all of the conditions.
 
-        Above them more is known of the narrowed columns, and some is computed that would raise on rows that are left out
-        here. An optimizer may compute it of these too, so such a column is NULL outside what is known of it.
+        Above them more is known of the narrowed columns, and some is computed that would raise on rows that are left
+        out here. An optimizer may compute it of these too, so such a column is NULL outside what is known of it.
         """
         kept = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         cut = {name: (f"n{self.columns[name]}", facts) for name, facts in narrowed.items()}
@@ -98,7 +128,8 @@ class Sources:
         """
         table = self.catalog.tables[scan.table]
         columns = named(scan.columns)
-        source, unit = (f"{self.d.relation(table)} AS t", None)
+        source = f"{self.d.relation(table)} AS t"
+        unit = None
         needed: list[str] = []
         if not table.public:
             source, unit = unit_source(table, self.catalog, self.d, self.overlay)
@@ -118,7 +149,9 @@ class Sources:
         aliases = named(tuple(name for name, _ in columns))
         values = [", ".join(self.d.literal(v, kind) for v, (_, kind) in zip(row, columns)) or "1" for row in rows]
         heads = ", ".join(aliases.values()) or "one"
-        return Source(f"(SELECT * FROM (VALUES {', '.join(f'({row})' for row in values)}) AS v({heads}))", aliases, False)
+        return Source(
+            f"(SELECT * FROM (VALUES {', '.join(f'({row})' for row in values)}) AS v({heads}))", aliases, False
+        )
 
     def mapped(self, child: Relation, columns: tuple[tuple[str, Expr], ...]) -> Source:
         inner = self(child)
@@ -128,7 +161,8 @@ class Sources:
         return Source(f"(SELECT {', '.join(parts) or '1 AS one'} FROM {inner.sql} AS m)", aliases, inner.keyed)
 
     def joined(self, join: Join) -> Source:
-        left, right = self(join.left), self(join.right)
+        left = self(join.left)
+        right = self(join.right)
         at = {name: f"l.{alias}" for name, alias in left.columns.items()}
         there = {name: f"r.{alias}" for name, alias in right.columns.items()}
         aliases = named(tuple(at) + tuple(there))
@@ -140,7 +174,10 @@ class Sources:
         on += [printing.expression(term, {**at, **there}, self.d) for term in join.on]
         partners = right.sql if join.copies is None else self.few(right, join)
         words = {JoinKind.INNER: "JOIN", JoinKind.LEFT: "LEFT JOIN", JoinKind.FULL: "FULL JOIN"}[join.kind]
-        text = f"SELECT {', '.join(parts) or '1 AS one'} FROM {left.sql} AS l {words} {partners} AS r ON {' AND '.join(on)}"
+        text = (
+            f"SELECT {', '.join(parts) or '1 AS one'} FROM {left.sql} AS l {words} {partners} AS r ON "
+            f"{' AND '.join(on)}"
+        )
         return Source(f"({text})", aliases, left.keyed)
 
     def few(self, right: Source, join: Join) -> str:
@@ -170,7 +207,9 @@ class Sources:
         keys = [f"{self.key_value(expr, inner.columns)} AS k{i}" for i, (_, expr) in enumerate(node.keys)]
         source = f"(SELECT *, {', '.join(keys)} FROM {inner.sql} AS i)" if keys else inner.sql
         own = [inner.keyed and key_named(expr) == unit_key(self.catalog) for _, expr in node.keys]
-        parts = unit + [f"{f'MAX(k{i})' if own[i] else f'k{i}'} AS {aliases[name]}" for i, (name, _) in enumerate(node.keys)]
+        parts = unit + [
+            f"{f'MAX(k{i})' if own[i] else f'k{i}'} AS {aliases[name]}" for i, (name, _) in enumerate(node.keys)
+        ]
         parts += [f"{self.fold(fold, inner.columns)} AS {aliases[fold.name]}" for fold in node.folds]
         groups = ", ".join(unit + [f"k{i}" for i in range(len(node.keys)) if not own[i]])
         grouped = f" GROUP BY {groups}" if groups else ""
@@ -195,17 +234,23 @@ class Sources:
             return one_zero(found, self.d) if fold.expr.facts.type is Type.DOUBLE else found
         term, low, high = fold_range(fold)
         text = printing.term(term, value, self.d, is_raw=False)
-        step, total = self.d.literal(float(term.unit), Type.DOUBLE), self.d.total(text, term.magnitude)
+        step = self.d.literal(float(term.unit), Type.DOUBLE)
+        total = self.d.total(text, term.magnitude)
         if fold.kind == "sum":
             clamped = f"CAST(LEAST(GREATEST({total}, {low}), {high}) AS BIGINT)"
             clamped = f"CASE WHEN COUNT({text}) = 0 THEN NULL ELSE {clamped} END"
-            return clamped if sum_type(fold.expr, term) is Type.INTEGER else f"({self.d.cast(clamped, Type.DOUBLE)} * {step})"
+            return (
+                clamped
+                if sum_type(fold.expr, term) is Type.INTEGER
+                else (f"({self.d.cast(clamped, Type.DOUBLE)} * {step})")
+            )
         lo, hi = (self.d.literal(float(end), Type.DOUBLE) for end in (bounded(fold.expr).lo, bounded(fold.expr).hi))
         mean = f"{self.d.cast(total, Type.DOUBLE)} * {step} / COUNT({text})"
         return f"CASE WHEN COUNT({text}) = 0 THEN NULL ELSE LEAST(GREATEST({mean}, {lo}), {hi}) END"
 
     def marked(self, mark: Mark) -> Source:
-        left, right = self(mark.left), self(mark.right)
+        left = self(mark.left)
+        right = self(mark.right)
         aliases = named((*left.columns, mark.name))
         ours = [printing.expression(a, {n: f"l.{x}" for n, x in left.columns.items()}, self.d) for a, _ in mark.on]
         theirs = [printing.expression(b, right.columns, self.d) for _, b in mark.on]
@@ -218,7 +263,9 @@ class Sources:
         kept = (["l.u AS u"] if left.keyed else []) + [*kept, f"{told} AS {aliases[mark.name]}"]
         condition = " AND ".join(on) or "TRUE"
         return Source(
-            f"(SELECT {', '.join(kept)} FROM {left.sql} AS l LEFT JOIN {different} AS r ON {condition})", aliases, left.keyed
+            f"(SELECT {', '.join(kept)} FROM {left.sql} AS l LEFT JOIN {different} AS r ON {condition})",
+            aliases,
+            left.keyed,
         )
 
     def told(self, mark: Mark, right: Source, ours: list[str], theirs: list[str]) -> str:
@@ -240,7 +287,8 @@ class Sources:
         facts = facts_of(child, self.catalog).columns
         doubles = [alias for name, alias in inner.columns.items() if facts[name].type is Type.DOUBLE]
         alike = ["u", *(f"{one_zero(a, self.d)} AS {a}" if a in doubles else a for a in inner.columns.values())]
-        same = f"(SELECT {', '.join(alike)} FROM {inner.sql} AS z)"  # rows that are equal are the same, whichever is kept
+        # rows that are equal are the same, whichever is kept
+        same = f"(SELECT {', '.join(alike)} FROM {inner.sql} AS z)"
         values = [("u", unit_type(self.catalog)), *((alias, facts[name].type) for name, alias in inner.columns.items())]
         order = ", ".join(["h", *(f"{alias} NULLS LAST" for alias in inner.columns.values())])
         hashed = f"(SELECT *, {self.d.keyed_hash(self.key, values)} AS h FROM {same} AS a)"
@@ -254,20 +302,26 @@ def named(order: tuple[str, ...]) -> dict[str, str]:
 
 
 def one_zero(text: str, d: Dialect) -> str:
-    """A double with its zero unsigned: which of two equal values stands for a group must not depend on the rows' order."""
+    """A double with its zero unsigned: which of two equal values stands for a group must not depend on the rows'
+    order.
+    """
     return f"(CASE WHEN {text} = 0 THEN {d.literal(0.0, Type.DOUBLE)} ELSE {text} END)"
 
 
 def listed(table: Table, columns: Columns, looked_up: frozenset[str] = frozenset()) -> list[str]:
-    """Rows are left out where a column that may not be NULL is outside its public list; keys that are looked up tell so."""
-    return [f"{alias} IS NOT NULL" for name, alias in columns.items() if name not in looked_up and table.columns[name].drops]
+    """Rows are left out where a column that may not be NULL is outside its public list; keys that are looked up tell
+    so.
+    """
+    return [
+        f"{alias} IS NOT NULL" for name, alias in columns.items() if name not in looked_up and table.columns[name].drops
+    ]
 
 
 def unit_source(table: Table, catalog: Catalog, d: Dialect, overlay: Overlay = NOTHING) -> tuple[str, str | None]:
     """FROM text and the unit, read as its declared type; longer paths join a map from key to unit.
 
-    A row that reaches several units counts for each of them, within the cap of each, so that what one unit does to a key
-    that others share takes nothing from them and gives nothing to them.
+    A row that reaches several units counts for each of them, within the cap of each, so that what one unit does to a
+    key that others share takes nothing from them and gives nothing to them.
     """
     source = f"{overlay.relation(table, d)} AS t"
     path = table.unit
@@ -281,5 +335,7 @@ def unit_source(table: Table, catalog: Catalog, d: Dialect, overlay: Overlay = N
     through, key = path.steps[0]
     inner, unit = unit_source(catalog.tables[through], catalog, d, overlay)
     there = printing.raw_column(overlay.table(catalog.tables[through]).columns[key], d)
-    mapping = f"(SELECT DISTINCT {there} AS key, {unit} AS u FROM {inner} WHERE {unit} IS NOT NULL AND {there} IS NOT NULL)"
+    mapping = (
+        f"(SELECT DISTINCT {there} AS key, {unit} AS u FROM {inner} WHERE {unit} IS NOT NULL AND {there} IS NOT NULL)"
+    )
     return f"{source} JOIN {mapping} AS owner ON {own} = owner.key", "owner.u"

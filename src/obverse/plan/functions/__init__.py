@@ -6,21 +6,16 @@ from collections.abc import Sequence
 
 from obverse.core.types import Value
 from obverse.plan.expressions import Call, Expr, as_kind
-from obverse.plan.functions.analytic import ANALYTIC
 from obverse.plan.functions.arithmetic import ARITHMETIC
 from obverse.plan.functions.base import Function, mismatch
-from obverse.plan.functions.calendars import CALENDARS
 from obverse.plan.functions.casts import CASTS
 from obverse.plan.functions.comparison import COMPARISON
 from obverse.plan.functions.conditional import CONDITIONAL
-from obverse.plan.functions.dates import DATES
-from obverse.plan.functions.differences import DIFFERENCES
-from obverse.plan.functions.growing import GROWING
-from obverse.plan.functions.numeric import NUMERIC
+from obverse.plan.functions.date_arithmetic import DIFFERENCES, SHIFTS
+from obverse.plan.functions.date_parts import CALENDARS, DATES
+from obverse.plan.functions.numeric import ANALYTIC, NUMERIC
 from obverse.plan.functions.rounding import ROUNDING
-from obverse.plan.functions.search import SEARCH
-from obverse.plan.functions.shifts import SHIFTS
-from obverse.plan.functions.text import TEXTS
+from obverse.plan.functions.text import GROWING, SEARCH, TEXTS
 
 FUNCTIONS: tuple[Function, ...] = (
     *(*ARITHMETIC, *ROUNDING, *NUMERIC, *ANALYTIC, *COMPARISON, *CONDITIONAL, *CASTS),
@@ -48,7 +43,9 @@ OVER_RESULT = frozenset(("add", "subtract", "multiply", "negate", "abs"))  # pri
 
 
 def meaning(call: Call, values: Sequence[Value]) -> Value:
-    """The call's value for these values of its arguments: each read as the type its facts say, as the SQL casts them."""
+    """The call's value for these values of its arguments: each read as the type its facts say, as the SQL casts
+    them.
+    """
     kinds = [call.facts.type if call.function in OVER_RESULT else arg.facts.type for arg in call.args]
     given = (as_kind(value, kind) for value, kind in zip(values, kinds))
     return as_kind(BY_NAME[call.function].reference(*given), call.facts.type)

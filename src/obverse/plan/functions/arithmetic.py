@@ -50,7 +50,8 @@ def _corners(f: Callable[[Fraction, Fraction], Fraction], a: Interval, b: Interv
 
 
 def _binary_bounds(facts: Facts, f: Callable[[Fraction, Fraction], Fraction]) -> Bounds:
-    a, b = number_bounds(facts[0]), number_bounds(facts[1])
+    a = number_bounds(facts[0])
+    b = number_bounds(facts[1])
     if a is None or b is None:
         return UNBOUNDED
     exact = _corners(f, a, b)
@@ -78,7 +79,9 @@ def as_type(args: Printed, facts: Facts, kind: Type, d: Dialect) -> Printed:
 
 
 def _at_least_one(fact: ColumnFacts) -> bool:
-    """Whether the number is 0 or of magnitude 1 at least, so that no product with it is smaller than the other factor."""
+    """Whether the number is 0 or of magnitude 1 at least, so that no product with it is smaller than the other
+    factor.
+    """
     bounds = number_bounds(fact)
     return fact.type is Type.INTEGER or (bounds is not None and (bounds.lo >= 1 or bounds.hi <= -1))
 
@@ -114,14 +117,16 @@ def _simple(name: str, sign: str, f: Callable[..., Any], step: Callable[[Facts],
 
 
 def _same_step(facts: Facts) -> Fraction | None:
-    a, b = facts[0].step, facts[1].step
+    a = facts[0].step
+    b = facts[1].step
     if a is None or b is None:
         return None
     return Fraction(math.gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator)
 
 
 def _product_step(facts: Facts) -> Fraction | None:
-    a, b = facts[0].step, facts[1].step
+    a = facts[0].step
+    b = facts[1].step
     if a is None or b is None or Fraction(1) not in (a, b):
         return None
     return a * b
@@ -134,7 +139,8 @@ multiply = _simple("multiply", "*", lambda a, b: a * b, _product_step)
 
 def _divide_facts(facts: Facts) -> ColumnFacts:
     need(NUMBERS, facts, "/")
-    a, b = double_bounds(facts[0]), double_bounds(facts[1])
+    a = double_bounds(facts[0])
+    b = double_bounds(facts[1])
     bounds: Bounds = UNBOUNDED
     if a is not None and b is not None and (b.lo > 0 or b.hi < 0):
         bounds = _corners(lambda x, y: x / y, a, b)
@@ -146,7 +152,8 @@ def _divide_facts(facts: Facts) -> ColumnFacts:
 
 def _divide_sql(args: Printed, facts: Facts, d: Dialect) -> str:
     top, bottom = as_type(args, facts, Type.DOUBLE, d)
-    a, b = double_bounds(facts[0]), double_bounds(facts[1])
+    a = double_bounds(facts[0])
+    b = double_bounds(facts[1])
     large = _divide_facts(facts).bounds == UNBOUNDED and (a is None or facts[1].type is not Type.INTEGER)
     small = facts[0].type is not Type.INTEGER or b is None
     return f"(CASE WHEN {args[1]} <> 0 THEN {d.operation('/', top, bottom, large=large, small=small)} END)"
@@ -166,7 +173,8 @@ def _whole_division_facts(name: str) -> Callable[[Facts], ColumnFacts]:
     def derive(facts: Facts) -> ColumnFacts:
         if any(f.type is not Type.INTEGER for f in facts):
             raise mismatch(f"{name} takes integers", "Use / for doubles, or CAST(x AS INTEGER).")
-        a, b = number_bounds(facts[0]), number_bounds(facts[1])
+        a = number_bounds(facts[0])
+        b = number_bounds(facts[1])
         null = any_null(facts) or b is None or b.lo <= 0 <= b.hi or _may_overflow(facts)
         bounds: Bounds = UNBOUNDED
         if a is not None and b is not None and name == "//":
@@ -186,7 +194,8 @@ def _whole_division_facts(name: str) -> Callable[[Facts], ColumnFacts]:
 
 def _may_overflow(facts: Facts) -> bool:
     """Whether the lowest integer may meet -1: the one pair whose quotient does not fit 64 bits."""
-    a, b = number_bounds(facts[0]), number_bounds(facts[1])
+    a = number_bounds(facts[0])
+    b = number_bounds(facts[1])
     return (a is None or a.lo <= INT64_MIN) and (b is None or b.lo <= -1 <= b.hi)
 
 

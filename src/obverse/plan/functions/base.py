@@ -17,7 +17,8 @@ from obverse.plan.expressions import ColumnFacts, as_kind, empty_bounds, number_
 
 Facts = tuple[ColumnFacts, ...]
 Printed = tuple[str, ...]
-Arguments = tuple[tuple[Value, ...], ...]  # literals that the conformance suite tries, or none where any expression does
+# literals that the conformance suite tries, or none where any expression does
+Arguments = tuple[tuple[Value, ...], ...]
 ANY: tuple[Value, ...] = ()
 
 
@@ -108,7 +109,8 @@ def common_type(facts: Facts, what: str) -> Type:
 def doubles(bounds: Interval) -> Interval:
     """The least interval with doubles as its ends that holds these bounds.
 
-    Claim:   where the exact result of an operation lies within the bounds, the engine's double lies within the interval.
+    Claim:   where the exact result of an operation lies within the bounds, the engine's double lies within the
+             interval.
     Proof:   rounding to the nearest double is monotone and leaves doubles alone: lo' <= lo <= x <= hi <= hi' gives
              lo' <= fl(x) <= hi'.
     Assumes: the ends are far from overflow (arithmetic keeps them below 2**1000).

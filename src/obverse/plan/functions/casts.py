@@ -36,7 +36,8 @@ def _bounds(fact: ColumnFacts, kind: Type) -> Bounds:
     b = number_bounds(fact)
     match fact.type, kind:
         case (Type.DOUBLE, Type.INTEGER) if b is not None:
-            low, high = max(math.floor(b.lo), INT64_MIN), min(math.ceil(b.hi), INT64_MAX)
+            low = max(math.floor(b.lo), INT64_MIN)
+            high = min(math.ceil(b.hi), INT64_MAX)
             return Interval(Fraction(min(low, high)), Fraction(max(low, high)))
         case Type.BOOLEAN, Type.INTEGER:
             return Interval(Fraction(0), Fraction(1))

@@ -30,7 +30,8 @@ def ascii_only(value: Value) -> bool:
 def over_lists(facts: Facts, kind: Type, reference: Callable[..., Value], known: Known = anything) -> ColumnFacts:
     """Facts of a function that is NULL where an argument is.
 
-    Claim:   where every argument is one of a public list, the value is one of the list given, or NULL where that is said.
+    Claim:   where every argument is one of a public list, the value is one of the list given, or NULL where that is
+             said.
     Proof:   the reference is the engine's meaning; here it is evaluated on every combination.
     Assumes: on values that are `known`, the reference and every engine agree to the letter.
     """
@@ -53,7 +54,9 @@ def with_nulls(facts: Facts, kind: Type, reference: Callable[..., Value]) -> Col
     return ColumnFacts(kind, False, bounds, None, tainted(facts))
 
 
-def _values(lists: list[tuple[Value, ...] | None], reference: Callable[..., Value], known: Known) -> dict[Value, None] | None:
+def _values(
+    lists: list[tuple[Value, ...] | None], reference: Callable[..., Value], known: Known
+) -> dict[Value, None] | None:
     """The distinct values of the function, in the order in which they come up; None where they cannot be listed."""
     given = [values for values in lists if values is not None]
     if len(given) < len(lists) or math.prod(map(len, given)) > LISTED_MAX:

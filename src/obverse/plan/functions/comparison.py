@@ -149,7 +149,9 @@ def _like_meaning(fold: Callable[[str], str]) -> Callable[..., Value]:
 
 LIKE_PROOF = "the pattern is a literal that no text can make the engine refuse; each text is matched in bounded time"
 like = Function("like", _like_facts(str), _like_sql(fold=False), _like_meaning(str), LIKE_PROOF, "a LIKE 'pattern'")
-ilike = Function("ilike", _like_facts(folded), _like_sql(fold=True), _like_meaning(folded), LIKE_PROOF, "a ILIKE 'pattern'")
+ilike = Function(
+    "ilike", _like_facts(folded), _like_sql(fold=True), _like_meaning(folded), LIKE_PROOF, "a ILIKE 'pattern'"
+)
 
 
 def _logic_facts(word: str) -> Callable[[Facts], ColumnFacts]:

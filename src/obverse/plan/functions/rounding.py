@@ -146,20 +146,27 @@ greatest = _pick("greatest", max, max)
 
 def _clamp_facts(facts: Facts) -> ColumnFacts:
     need(NUMBERS, facts, "CLAMP")
-    lo, hi = number_bounds(facts[1]), number_bounds(facts[2])
+    lo = number_bounds(facts[1])
+    hi = number_bounds(facts[2])
     if lo is None or hi is None or lo.lo != lo.hi or hi.lo != hi.hi or facts[1].nullable or facts[2].nullable:
         raise mismatch("CLAMP takes literal limits", "Write CLAMP(x, 0, 100).")
     if lo.lo > hi.hi:
-        raise Refused("bad_parameter", "CLAMP's limits are the wrong way round", fix="Write CLAMP(x, lo, hi), lo <= hi.")
+        raise Refused(
+            "bad_parameter", "CLAMP's limits are the wrong way round", fix="Write CLAMP(x, lo, hi), lo <= hi."
+        )
     kind = common_type(facts, "CLAMP")
     inside = number_bounds(facts[0])
     if kind is Type.DOUBLE:
-        lo, hi, inside = doubles(lo), doubles(hi), double_bounds(facts[0])
-    low, high = lo.lo, hi.hi
+        lo = doubles(lo)
+        hi = doubles(hi)
+        inside = double_bounds(facts[0])
+    low = lo.lo
+    high = hi.hi
     if inside is not None:
         low, high = max(low, min(inside.lo, high)), min(high, max(inside.hi, low))
     step = facts[0].step
-    values = [end for end in (low, high) if inside is None or end not in (inside.lo, inside.hi)]  # limits that are reached
+    # limits that are reached
+    values = [end for end in (low, high) if inside is None or end not in (inside.lo, inside.hi)]
     if step is not None and not all(on_grid(end, step) for end in values):
         step = None
     return ColumnFacts(kind, facts[0].nullable, Interval(low, high), step, tainted(facts))

@@ -23,7 +23,8 @@ def one_cell(a: int, b: int, neighbours: Neighbours, *, always_present: bool) ->
     Assumes: each unit's contribution was clamped to [a, b] upstream (Limit).
     """
     invariant(a <= b, "empty range of contributions")
-    size, spread = max(abs(a), abs(b)), b - a
+    size = max(abs(a), abs(b))
+    spread = b - a
     if neighbours is Neighbours.ADD_REMOVE:
         moved = Fraction(size)
     else:
@@ -42,7 +43,8 @@ def cells_of_one_row(a: int, b: int, cells: int, neighbours: Neighbours) -> Sens
     """
     if cells == 1:
         return one_cell(a, b, neighbours, always_present=False)
-    size, spread = Fraction(max(abs(a), abs(b), 1)), Fraction(b - a)
+    size = Fraction(max(abs(a), abs(b), 1))
+    spread = Fraction(b - a)
     if neighbours is Neighbours.ADD_REMOVE:
         return Sensitivity(1, size, size, size)
     return Sensitivity(2, max(spread, 2 * size), max(spread, sqrt_up(2) * size), max(spread, size))
@@ -72,14 +74,16 @@ def rows_apart(rows: int, a: int, b: int, cells: int, neighbours: Neighbours) ->
     """Cells of which a unit reaches at most `rows`, each by one row.
 
     Claim:   the vector of cells moves by at most the returned norms.
-    Proof:   adding or removing a unit moves at most n = min(rows, cells) cells by at most mag each. Replacing one moves at
-             most 2 n: m of them, that both reach, by at most wide = max(b - a, mag), and 2 (n - m) by mag. So L1 is at most
-             max(n wide, 2 n mag), the square of L2 at most max(n wide^2, 2 n mag^2), and Linf at most wide.
+    Proof:   adding or removing a unit moves at most n = min(rows, cells) cells by at most mag each. Replacing one moves
+             at most 2 n: m of them, that both reach, by at most wide = max(b - a, mag), and 2 (n - m) by mag. So L1 is
+             at most max(n wide, 2 n mag), the square of L2 at most max(n wide^2, 2 n mag^2), and Linf at most wide.
              Where rows are counted in part, by weights up to one that add up to at most `rows`, the norms are convex in
              the weights, so that they are largest where each row counts in full or not at all.
-    Assumes: no two rows of a unit are in one cell, their values lie in [a, b], and their weights add up to `rows` at most.
+    Assumes: no two rows of a unit are in one cell, their values lie in [a, b], and their weights add up to `rows` at
+             most.
     """
-    size, several = Fraction(max(abs(a), abs(b), 1)), min(rows, cells)
+    size = Fraction(max(abs(a), abs(b), 1))
+    several = min(rows, cells)
     if neighbours is Neighbours.ADD_REMOVE:
         return Sensitivity(several, several * size, sqrt_up(several) * size, size)
     wide = max(Fraction(b - a), size)

@@ -10,9 +10,8 @@ from obverse.core.errors import invariant
 from obverse.core.types import Type
 from obverse.core.units import Neighbours
 from obverse.plan.expressions import Expr, refs
-from obverse.plan.facts import Facts
-from obverse.plan.nodes import Filter, Join, Listed, Map, Mark, Reduce, Relation, Scan, Trim, Union
 from obverse.plan.query import Question
+from obverse.plan.relation import Facts, Filter, Join, Listed, Map, Mark, Reduce, Relation, Scan, Trim, Union
 from obverse.plan.stability.filter import keep
 from obverse.plan.stability.join import join, mark
 from obverse.plan.stability.project import project, trim
@@ -43,8 +42,11 @@ def facts_of(relation: Relation, catalog: Catalog) -> Facts:
         case Reduce(child, keys, folds):
             return reduce(facts_of(child, catalog), keys, folds, unit_key(catalog))
         case Mark(left, right, pairs, name, unknown):
-            here, there = facts_of(left, catalog), facts_of(right, catalog)
-            invariant(there.stability is None or here.stability is not None, "public rows do not look among private ones")
+            here = facts_of(left, catalog)
+            there = facts_of(right, catalog)
+            invariant(
+                there.stability is None or here.stability is not None, "public rows do not look among private ones"
+            )
             return mark(here, name, unknown=unknown and any(a.facts.nullable or b.facts.nullable for a, b in pairs))
         case Trim(child, rows):
             return trim(facts_of(child, catalog), rows)
@@ -52,7 +54,9 @@ def facts_of(relation: Relation, catalog: Catalog) -> Facts:
 
 def unit_key(catalog: Catalog) -> str:
     """The protected key as columns name it; empty where there is none."""
-    return f"{catalog.unit.table}.{catalog.unit.key}" if catalog.unit is not None and catalog.unit.key is not None else ""
+    return (
+        f"{catalog.unit.table}.{catalog.unit.key}" if catalog.unit is not None and catalog.unit.key is not None else ""
+    )
 
 
 def unit_type(catalog: Catalog) -> Type:
@@ -110,7 +114,8 @@ def prune(relation: Relation, needed: Iterable[str]) -> Relation:
             exprs = [expr for _, expr in keys] + [fold.expr for fold in folded if fold.expr is not None]
             return Reduce(prune(child, reads(*exprs)), keys, folded)
         case Mark(left, right, on, name):
-            ours, theirs = reads(*(a for a, _ in on)), reads(*(b for _, b in on))
+            ours = reads(*(a for a, _ in on))
+            theirs = reads(*(b for _, b in on))
             return replace(relation, left=prune(left, (wanted - {name}) | ours), right=prune(right, theirs))
         case Trim(child):
             return replace(relation, child=prune(child, wanted))

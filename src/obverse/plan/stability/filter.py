@@ -9,7 +9,7 @@ from obverse.core.bounds import Categories, Interval
 from obverse.core.errors import invariant
 from obverse.core.types import Type, Value
 from obverse.plan.expressions import Call, ColumnFacts, Expr, Literal, Ref, as_kind, as_number
-from obverse.plan.facts import Facts
+from obverse.plan.relation import Facts
 
 EXACT_DOUBLES = 2**53  # below this magnitude no two integers become the same double
 
@@ -19,7 +19,8 @@ FLIPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq"}
 def keep(facts: Facts, predicate: Expr) -> Facts:
     """Facts after a filter.
 
-    Claim:   the rows kept satisfy the returned facts; a unit reaches no more rows than before; no unit is sure to be there.
+    Claim:   the rows kept satisfy the returned facts; a unit reaches no more rows than before; no unit is sure to be
+             there.
     Proof:   a row is kept when the predicate is TRUE, hence each term of its conjunction is TRUE; a comparison with a
              literal that is TRUE bounds its column and shows that it is not NULL. The predicate reads one row only, so
              rows of other units are kept or not alike in both neighbours.
@@ -69,7 +70,8 @@ def _compared(facts: ColumnFacts, sign: str, constant: Literal) -> ColumnFacts:
         case Categories(values) if sign == "eq":
             return replace(facts, bounds=Categories(tuple(v for v in values if v == value)))
         case Interval(lo, hi) if number is not None:
-            beyond = int(facts.type is not Type.DOUBLE and number.denominator == 1)  # the next whole number, where there is one
+            # the next whole number, where there is one
+            beyond = int(facts.type is not Type.DOUBLE and number.denominator == 1)
             if sign in ("gt", "ge", "eq"):
                 lo = max(lo, min(number + (beyond if sign == "gt" else 0), hi))
             if sign in ("lt", "le", "eq"):
@@ -82,9 +84,9 @@ def _compared(facts: ColumnFacts, sign: str, constant: Literal) -> ColumnFacts:
 def _comparable(facts: ColumnFacts, constant: Literal) -> bool:
     """Whether the engine compares the column with the constant as exact numbers do.
 
-    Of one type it does, and where the constant is read as the column's type (as_kind). An integer column beside a double
-    is rounded to a double first, which changes nothing below 2**53; beyond, and for dates beside timestamps, nothing is
-    learned.
+    Of one type it does, and where the constant is read as the column's type (as_kind). An integer column beside a
+    double is rounded to a double first, which changes nothing below 2**53; beyond, and for dates beside timestamps,
+    nothing is learned.
     """
     if facts.type is constant.facts.type or constant.value is None:
         return True
@@ -97,7 +99,8 @@ def _comparable(facts: ColumnFacts, constant: Literal) -> bool:
 def _whole(bounds: Interval, kind: Type) -> Interval:
     if kind is Type.DOUBLE:
         return bounds
-    lo, hi = -((-bounds.lo.numerator) // bounds.lo.denominator), bounds.hi.numerator // bounds.hi.denominator
+    lo = -((-bounds.lo.numerator) // bounds.lo.denominator)
+    hi = bounds.hi.numerator // bounds.hi.denominator
     return Interval(Fraction(min(lo, hi)), Fraction(max(lo, hi)))
 
 

@@ -10,8 +10,7 @@ from obverse.core.errors import invariant
 from obverse.core.sensitivity import Stability
 from obverse.core.types import Type
 from obverse.plan.expressions import Call, ColumnFacts, Expr, Ref, number_bounds, refs
-from obverse.plan.facts import Facts
-from obverse.plan.nodes import JoinKind
+from obverse.plan.relation import Facts, JoinKind
 from obverse.plan.stability.filter import EXACT_DOUBLES
 
 MANY = 1 << 20  # more rows of one unit than anybody means
@@ -20,8 +19,8 @@ MANY = 1 << 20  # more rows of one unit than anybody means
 def join(left: Facts, right: Facts, kind: JoinKind, on: tuple[Expr, ...], copies: int | None) -> Facts:
     """Facts of the pairs.
 
-    Claim:   the rows of a unit are a function of its own rows and of public ones; where each row of a table is a unit of
-             its own, it has at most `rows` partners.
+    Claim:   the rows of a unit are a function of its own rows and of public ones; where each row of a table is a unit
+             of its own, it has at most `rows` partners.
     Proof:   two private sides are joined on their units too, so a pair belongs to one unit, and so does a row without a
              partner (FULL: whichever side it comes from, or both where a condition fails). A public side is the same in
              both neighbours; it stands on the right, so a row without a unit never stays. A row's partners share the
@@ -55,13 +54,19 @@ def with_public(stability: Stability, right: Facts, on: tuple[Expr, ...], copies
     invariant(stability.keyed, "partners of a row that is a unit are counted")
     many = partners(right, on)  # none where all are NULL: rows of the left may stay all the same
     cap = None if stability.cap is None else min(stability.cap * (MANY if many is None else max(1, many)), MANY)
-    return replace(stability, rows=UNBOUNDED, cap=cap, always_present=False, groups=stability.groups if many == 1 else None)
+    return replace(
+        stability, rows=UNBOUNDED, cap=cap, always_present=False, groups=stability.groups if many == 1 else None
+    )
 
 
 def together(left: Stability, right: Stability, *, apart: bool) -> Stability:
     """One unit's reach in the pairs of its own rows; `apart`: rows of both sides may stay without a partner."""
     if apart:
-        cap = None if left.cap is None or right.cap is None else min(max(left.cap * right.cap, left.cap + right.cap), MANY)
+        cap = (
+            None
+            if left.cap is None or right.cap is None
+            else min(max(left.cap * right.cap, left.cap + right.cap), MANY)
+        )
         return Stability(left.neighbours, UNBOUNDED, cap=cap)
     cap = None if left.cap is None or right.cap is None else min(left.cap * right.cap, MANY)
     single = left.rows == right.rows == 1
@@ -82,19 +87,25 @@ def partners(right: Facts, on: tuple[Expr, ...]) -> int | None:
 
 
 def equated(on: tuple[Expr, ...], right: Collection[str]) -> tuple[Ref, ...]:
-    """Columns of the right side that have one value in all partners of a row: set equal to what the right does not tell."""
+    """Columns of the right side that have one value in all partners of a row: set equal to what the right does not
+    tell.
+    """
     found = []
     for term in on:
         if isinstance(term, Call) and term.function == "eq":
             for one, other in (term.args, term.args[::-1]):
-                pinned = isinstance(one, Ref) and one.name in right and not any(ref.name in right for ref in refs(other))
+                pinned = (
+                    isinstance(one, Ref) and one.name in right and not any(ref.name in right for ref in refs(other))
+                )
                 if pinned and isinstance(one, Ref) and not _rounded(one, other):
                     found.append(one)
     return tuple(found)
 
 
 def _rounded(column: Ref, other: Expr) -> bool:
-    """Whether different integers of the column may equal one value: beside a double, the engine reads them as doubles."""
+    """Whether different integers of the column may equal one value: beside a double, the engine reads them as
+    doubles.
+    """
     if column.facts.type is not Type.INTEGER or other.facts.type is not Type.DOUBLE:
         return False
     bounds = number_bounds(column.facts)

@@ -1,8 +1,8 @@
 """The joint norm of all measures of a question, each in multiples of its own sensitivity.
 
-Noise of scale beta times each measure's own sensitivity costs (joint L1) / beta; for Gaussians the joint L2. Where a unit
-cannot max out all measures at once (readers, males and females: a person is one of the last two), the joint norm is
-below the number of measures, and the noise smaller.
+Noise of scale beta times each measure's own sensitivity costs (joint L1) / beta; for Gaussians the joint L2. Where a
+unit cannot max out all measures at once (readers, males and females: a person is one of the last two), the joint norm
+is below the number of measures, and the noise smaller.
 """
 
 from __future__ import annotations
@@ -14,10 +14,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from obverse.core.bounds import Categories, Unbounded
-from obverse.core.errors import invariant
+from obverse.core.errors import InvariantBroken, invariant
 from obverse.core.types import Type, Value
 from obverse.core.units import Neighbours
-from obverse.plan.expressions import Call, ColumnFacts, Expr, Literal, Ref, domain, refs, size
+from obverse.plan.expressions import (
+    AggregateRef,
+    Call,
+    ColumnFacts,
+    Expr,
+    GroupingRef,
+    KeyRef,
+    Literal,
+    Ref,
+    domain,
+    refs,
+    size,
+)
 from obverse.plan.functions import INEXACT, meaning
 from obverse.plan.measures import Measure, Term
 
@@ -50,8 +62,8 @@ def one_row(measures: tuple[Measure, ...], cells: int, neighbours: Neighbours, c
     Proof:   the row's contribution is a function of its columns. Those of finite domain are enumerated, NULL included,
              and the terms evaluated by their reference meaning; a term that cannot be enumerated counts in full, as 1.
              Adding or removing a unit moves the stack by one such vector, at most their largest norm. Replacing it in a
-             single cell moves the stack by the difference of two of them (or of one and nothing): `_widest`. With several
-             cells the two may lie apart: twice the largest norm in L1, twice its square in L2; and in one cell
+             single cell moves the stack by the difference of two of them (or of one and nothing): `_widest`. With
+             several cells the two may lie apart: twice the largest norm in L1, twice its square in L2; and in one cell
              (x - y)^2 <= x^2 + y^2 without negative terms, <= 2 x^2 + 2 y^2 with them.
     Assumes: a unit has one row, of which the terms are functions (Limit by ROW or ONE).
     """
@@ -66,10 +78,12 @@ def one_row(measures: tuple[Measure, ...], cells: int, neighbours: Neighbours, c
     if apart is not None:
         l1, l2 = apart
     else:
-        l1, l2 = _largest(vectors, 1) + rest, _largest(vectors, 2) + rest
+        l1 = _largest(vectors, 1) + rest
+        l2 = _largest(vectors, 2) + rest
         if neighbours is Neighbours.REPLACE:
             signed = any(m.term.lo < 0 for m in measures)
-            l1, l2 = 2 * l1, (4 if signed else 2) * l2
+            l1 = 2 * l1
+            l2 = (4 if signed else 2) * l2
         rest = Fraction(0)
     one = Fraction(1)
     return Joint(max(one, min(l1 + rest, plain.l1)), max(one, min(l2 + rest, plain.l2_squared)))
@@ -83,8 +97,8 @@ def _widest(vectors: list[tuple[Fraction, ...]]) -> tuple[Fraction, Fraction] | 
     """The largest L1 distance between two of the vectors, and a bound of the largest squared L2 distance.
 
     Claim:   no two are further apart. None when there are too many to look at.
-    Proof:   |u - v|_1 is the largest of s.(u - v) over all s of signs, so the largest over pairs is the largest over s of
-             (max s.u - min s.v). Squared L2 is compared pair by pair, or else at most Linf times L1.
+    Proof:   |u - v|_1 is the largest of s.(u - v) over all s of signs, so the largest over pairs is the largest over s
+             of (max s.u - min s.v). Squared L2 is compared pair by pair, or else at most Linf times L1.
     Assumes: nothing; whole numbers over one denominator, so it is exact.
     """
     width = len(vectors[0])
@@ -153,11 +167,14 @@ def value_on(expr: Expr, row: dict[str, Value]) -> Value:
             return value
         case Call(_, args):
             return meaning(expr, [value_on(arg, row) for arg in args])
+        case KeyRef() | AggregateRef() | GroupingRef():
+            raise InvariantBroken("what is released stands on no row")
 
 
 def modelled(expr: Expr) -> bool:
     """Whether the reference meaning is the engine's to the last bit: no number that may be infinite or NaN, none from a
-    library of functions, and no text that an engine would have to read or fold, unless it is of a list on which all agree."""
+    library of functions, and no text that an engine would have to read or fold, unless it is of a list on which all
+    agree."""
     if not isinstance(expr, Call):
         return expr.facts.type is not Type.DOUBLE or not isinstance(expr.facts.bounds, Unbounded)
     if expr.facts.type is Type.DOUBLE and isinstance(expr.facts.bounds, Unbounded):

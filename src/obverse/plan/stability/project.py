@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from obverse.plan.expressions import Expr, key_named
-from obverse.plan.facts import Facts
+from obverse.plan.relation import Facts
 
 
 def project(facts: Facts, columns: tuple[tuple[str, Expr], ...]) -> Facts:

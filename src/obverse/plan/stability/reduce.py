@@ -11,10 +11,9 @@ from obverse.core.errors import invariant
 from obverse.core.sensitivity import Stability
 from obverse.core.types import Type
 from obverse.plan.expressions import ColumnFacts, Expr, domain, empty_bounds, key_named
-from obverse.plan.facts import Facts
 from obverse.plan.functions.base import always_null
 from obverse.plan.measures import Term, bounded, sum_term
-from obverse.plan.nodes import Fold
+from obverse.plan.relation import Facts, Fold
 
 PUBLIC_ROWS = 1 << 31
 LEARNING_ROWS = 1 << 16  # of a unit whose limits are still to be learned
@@ -25,11 +24,11 @@ def reduce(facts: Facts, keys: tuple[tuple[str, Expr], ...], folds: tuple[Fold, 
 
     Claim:   every value lies within the returned facts; a unit's rows are a function of its own; it has one row where
              the keys are the unit's own key alone.
-    Proof:   rows are grouped by unit and keys, of which the unit's own key tells no rows of one unit apart: it stands in
-             all of them (one that an outer join may have left NULL is a value like any other). Counts are clamped to the
-             rows that are meant, sums are added as integers on their grid, in any order the same, and clamped as a unit's
-             own total is; AVG, MIN and MAX lie between their argument's bounds, AVG clamped to them. A unit has no more
-             groups than rows.
+    Proof:   rows are grouped by unit and keys, of which the unit's own key tells no rows of one unit apart: it stands
+             in all of them (one that an outer join may have left NULL is a value like any other). Counts are clamped to
+             the rows that are meant, sums are added as integers on their grid, in any order the same, and clamped as a
+             unit's own total is; AVG, MIN and MAX lie between their argument's bounds, AVG clamped to them. A unit has
+             no more groups than rows.
     Assumes: the child's rows of a unit are its own.
     """
     columns = {name: replace(expr.facts, names=key_named(expr), copies=None) for name, expr in keys}
@@ -90,10 +89,12 @@ def fold_range(fold: Fold) -> tuple[Term, int, int]:
     """The integers that a unit's sum is clamped to."""
     assert fold.expr is not None
     term = sum_term(fold.expr, fold.rows, most=fold.expr.facts.sum_cap, bits=fold.bits)
-    low, high = min(0, fold.rows * term.lo), max(0, fold.rows * term.hi)
+    low = min(0, fold.rows * term.lo)
+    high = max(0, fold.rows * term.hi)
     if fold.expr.facts.sum_cap is not None:
         cap = max(1, int(fold.expr.facts.sum_cap / term.unit))
-        low, high = max(low, -cap), min(high, cap)
+        low = max(low, -cap)
+        high = min(high, cap)
     return term, low, high
 
 

@@ -12,7 +12,7 @@ from obverse.core.sensitivity import Stability
 from obverse.core.types import Type
 from obverse.core.units import Neighbours
 from obverse.plan.expressions import ColumnFacts
-from obverse.plan.facts import Facts
+from obverse.plan.relation import Facts
 
 
 def scan(
@@ -23,11 +23,11 @@ def scan(
     Claim:   every value read lies within the returned column facts, whatever the file holds; two neighbouring databases
              differ here only in the rows of one unit.
     Proof:   the emitted scan casts by TRY_CAST, clamps numbers and dates to their bounds, reads values outside a public
-             list as the category (other) or as NULL (and leaves the row out where neither is declared), and puts the lower
-             bound in place of a NULL that was declared away. A row belongs to its key column's unit, or to itself, or along
-             a path to each unit that its key leads to, for each within that unit's cap; rows without a unit are left out.
-             Under replace each unit surely has a row where its table is the only private one (`alone`), or where rows are
-             units: then whoever comes in place of another has rows nowhere else.
+             list as the category (other) or as NULL (and leaves the row out where neither is declared), and puts the
+             lower bound in place of a NULL that was declared away. A row belongs to its key column's unit, or to
+             itself, or along a path to each unit that its key leads to, for each within that unit's cap; rows without a
+             unit are left out. Under replace each unit surely has a row where its table is the only private one
+             (`alone`), or where rows are units: then whoever comes in place of another has rows nowhere else.
     Assumes: nothing of the data.
     """
     if table.public:
@@ -42,7 +42,9 @@ def scan(
         for c in columns
     }
     dropping = any(table.columns[c].drops for c in columns)
-    present = neighbours is Neighbours.REPLACE and not dropping and table.limits is None and (alone or table.row_is_unit)
+    present = (
+        neighbours is Neighbours.REPLACE and not dropping and table.limits is None and (alone or table.row_is_unit)
+    )
     rows = 1 if table.row_is_unit else UNBOUNDED
     cap = 1 if table.limits is None else limits.rows if limits is not None else None
     keyed = table.unit is not None and table.unit.column is not None

@@ -8,15 +8,15 @@ from obverse.core.bounds import Unbounded
 from obverse.core.errors import invariant
 from obverse.core.sensitivity import Stability
 from obverse.plan.expressions import ColumnFacts
-from obverse.plan.facts import Facts
 from obverse.plan.functions.base import any_null, join_all, tainted
+from obverse.plan.relation import Facts
 
 
 def union(children: tuple[Facts, ...]) -> Facts:
     """Facts of all rows.
 
-    Claim:   values lie in the join of the children's bounds; a unit has the rows that it has in all of them, and a public
-             value those that it has in all of them.
+    Claim:   values lie in the join of the children's bounds; a unit has the rows that it has in all of them, and a
+             public value those that it has in all of them.
     Proof:   a row of the union is a row of one child, with the same unit.
     Assumes: columns have the same names and types, and all children are private or all public.
     """
@@ -32,7 +32,8 @@ def _column(facts: tuple[ColumnFacts, ...]) -> ColumnFacts:
     invariant(len({f.type for f in facts}) == 1, "columns of a union have one type")
     kind = facts[0].type
     copies = [f.copies for f in facts if f.copies is not None]
-    names, steps = {f.names for f in facts}, {f.step for f in facts}
+    names = {f.names for f in facts}
+    steps = {f.step for f in facts}
     return replace(
         facts[0],
         nullable=any_null(facts),
@@ -47,7 +48,8 @@ def _column(facts: tuple[ColumnFacts, ...]) -> ColumnFacts:
 
 def _stability(found: list[Stability]) -> Stability:
     invariant(len({s.keyed for s in found}) == 1, "rows of one kind of unit")
-    rows = [s.rows for s in found if not isinstance(s.rows, Unbounded) and not s.keyed]  # those with a key are limited by it
+    # those with a key are limited by it
+    rows = [s.rows for s in found if not isinstance(s.rows, Unbounded) and not s.keyed]
     caps = [s.cap for s in found if s.cap is not None]
     return replace(
         found[0],

@@ -9,7 +9,7 @@ from fractions import Fraction
 from obverse.core.bounds import Bounds, Categories, Interval
 from obverse.core.types import Type, Value
 from obverse.plan.expressions import ColumnFacts, as_number, empty_bounds
-from obverse.plan.facts import Facts
+from obverse.plan.relation import Facts
 
 
 def listed(columns: tuple[tuple[str, Type], ...], rows: tuple[tuple[Value, ...], ...]) -> Facts:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.core.errors import invariant
 from obverse.core.numbers import sqrt_down
@@ -14,16 +17,12 @@ from obverse.mechanisms.base import Additive
 from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.mechanisms.exponential import Exponential
-from obverse.plan.nodes import Cells
-from obverse.plan.strategy.base import Scores
-from obverse.plan.strategy.kernels_init import KERNELS
-from obverse.plan.strategy.strategy import Strategy
+from obverse.plan.relation import Cells
+from obverse.plan.strategy.candidates import KERNELS, Scores
+from obverse.plan.strategy.matrix import Strategy
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Integers = NDArray[np.int64]
 
-    Integers = NDArray[np.int64]
 
 STEPS_MAX = 4096
 
@@ -75,9 +74,9 @@ def cost(step: Step, ground: Ground) -> Fraction:
     """What a step costs, derived anew from its norms: epsilon, or rho.
 
     Claim:   the step's release is epsilon private, or rho zero-concentrated, for this number.
-    Proof:   noise: the blocks' moves together (Strategy.worst) times what a unit weighs. A choice: scores move by at most m =
-             weight x moved, so that it is the exponential mechanism with epsilon' = epsilon m / sensitivity: epsilon' private,
-             epsilon'^2 / 8 concentrated (bounded range).
+    Proof:   noise: the blocks' moves together (Strategy.worst) times what a unit weighs. A choice: scores move by at
+             most m = weight x moved, so that it is the exponential mechanism with epsilon' = epsilon m / sensitivity:
+             epsilon' private, epsilon'^2 / 8 concentrated (bounded range).
     Assumes: the counts are sums over rows, each unit's weighing at most `weight` (Limit).
     """
     if isinstance(step, Chosen):
@@ -121,11 +120,12 @@ def walk(course: Course, ground: Ground, price: Fraction, release: Callable[[Ste
     """Step by step, each only if all of them still cost no more than the price.
 
     Claim:   what is released costs at most the price together, whatever the course does with what it sees.
-    Proof:   a privacy filter with a bound that was fixed beforehand. Pure losses: Rogers, Roth, Ullman, Vadhan 2016, whose
-             basic composition holds with parameters that are chosen on the way; rho: Feldman and Zrnic 2021, since Renyi
-             losses of each order add up along every path to at most order x price. Costs are exact fractions.
-    Assumes: the course is a function of public figures and of what was released (it is given nothing else), and `release` draws
-             each step's own mechanism once.
+    Proof:   a privacy filter with a bound that was fixed beforehand. Pure losses: Rogers, Roth, Ullman, Vadhan 2016,
+             whose basic composition holds with parameters that are chosen on the way; rho: Feldman and Zrnic 2021,
+             since Renyi losses of each order add up along every path to at most order x price. Costs are exact
+             fractions.
+    Assumes: the course is a function of public figures and of what was released (it is given nothing else), and
+             `release` draws each step's own mechanism once.
     """
     steps: list[Step] = []
     taken: list[Taken] = []
@@ -142,8 +142,6 @@ def walk(course: Course, ground: Ground, price: Fraction, release: Callable[[Ste
 
 def nothing(step: Step) -> Taken:
     """As if a step had released noughts: to walk a course before any row is read."""
-    import numpy as np
-
     if isinstance(step, Chosen):
         return (np.zeros(1, dtype=np.int64),)
     return tuple(np.zeros(block.entries, dtype=np.int64) for block in step.strategy.blocks)

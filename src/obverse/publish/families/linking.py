@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.core.errors import invariant
 from obverse.core.types import Type
-from obverse.publish.base import Labels, Measured
-from obverse.publish.labels import values_at
-from obverse.publish.synthetic.conditioned import conditioned
+from obverse.publish.method import Labels, Measured
 from obverse.publish.synthetic.method import Synthetic, shuffle_of
-from obverse.publish.workload import Attribute
+from obverse.publish.synthetic.sampling import conditioned
+from obverse.publish.workload import Attribute, values_at
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Integers = NDArray[np.int64]
 
-    Integers = NDArray[np.int64]
 
-PARENTS, CHILDREN = "parents", "children"  # folders of the two parts, and files of the rows
+# folders of the two parts, and files of the rows
+PARENTS = "parents"
+CHILDREN = "children"
 NUMBER = "children"  # the column of parents that tells how many they have
 AFTER = (
     "both parts are fitted as they say",
@@ -45,7 +46,9 @@ class Family:
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> Family:
-        return cls(str(fields["parent"]), str(fields["child"]), str(fields["key"]), int(fields["most"]), int(fields["own"]))
+        return cls(
+            str(fields["parent"]), str(fields["child"]), str(fields["key"]), int(fields["most"]), int(fields["own"])
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +65,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Linked:
-    """Rows as places of values: parents without their number of children; of each child, its parent's place and its own."""
+    """Rows as places of values: parents without their number of children; of each child, its parent's place and its
+    own.
+    """
 
     parents: tuple[Integers, ...]
     owner: Integers
@@ -80,13 +85,11 @@ def fits(family: Family, parents: Part, children: Part) -> bool:
 def linked(family: Family, parents: Part, children: Part) -> Linked:
     """Parents, and for each as many children as its row says, drawn given its columns. Reads noisy numbers alone.
 
-    Claim:   no parent has more children than `most`, each child has one parent; numbers of children and parents' columns have
-             the parents' model, children's columns the children's model given their parents'.
+    Claim:   no parent has more children than `most`, each child has one parent; numbers of children and parents'
+             columns have the parents' model, children's columns the children's model given their parents'.
     Proof:   the number is a column of the parents' model, whose values are those up to `most`; `conditioned`.
     Assumes: `fits`.
     """
-    import numpy as np
-
     invariant(fits(family, parents, children), "columns of parents are the same in both parts")
     rows = parents.method.fitted(parents.measured).rows
     owner = np.repeat(np.arange(len(rows[0])), rows[-1])
@@ -99,8 +102,6 @@ def linked(family: Family, parents: Part, children: Part) -> Linked:
 
 def sheets(family: Family, parents: Part, children: Part, made: Linked) -> dict[str, Labels]:
     """Both tables of rows; a parent's key is its place, from one on."""
-    import numpy as np
-
     people = np.arange(1, len(made.parents[0]) + 1)
     return {
         PARENTS: _with_key(family.key, people, parents.attributes[:-1], made.parents),

@@ -1,4 +1,7 @@
-"""A release folder checked by itself: from its own measurements everything is made again. No data, no ledger, no project."""
+"""A release folder checked by itself: from its own measurements everything is made again.
+
+No data, no ledger, no project.
+"""
 
 from __future__ import annotations
 
@@ -8,37 +11,41 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from obverse.core.errors import InvariantBroken, Refused
 from obverse.core.types import Type
 from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
-from obverse.publish.base import Entries, Measured, Method, Outcome
-from obverse.publish.families.check_families import family_laws
+from obverse.publish.families.folder import family_laws
 from obverse.publish.families.linking import CHILDREN, PARENTS, Family, Part
 from obverse.publish.folder.check_text import words_laws
-from obverse.publish.folder.claimed import within_claim
-from obverse.publish.folder.folder import METADATA, VERIFY, Folder, as_text, cannot_write, hashes, statement
+from obverse.publish.folder.files import DECIMALS, METADATA, VERIFY, Folder, as_text, cannot_write, hashes, statement
 from obverse.publish.folder.metadata import FORMAT, cells_of, draft_of, figures_of, method_of, noise_told
-from obverse.publish.folder.sheets import DECIMALS
-from obverse.publish.graph.graph_folder import graph_laws
+from obverse.publish.folder.statement import within_claim
+from obverse.publish.graph.folder import graph_laws
 from obverse.publish.graph.method import GraphMethod
+from obverse.publish.method import Entries, Measured, Method, Outcome
 from obverse.publish.synthetic.check import course_laws, row_laws
 from obverse.publish.synthetic.method import Synthetic
 
-if TYPE_CHECKING:
-    import numpy as np
+Array = np.ndarray[Any, Any]
 
-    Array = np.ndarray[Any, Any]
 
 Read = Callable[[Path, Mapping[str, Any]], "dict[str, Array]"]
 Told = Callable[[float], None]
-READ, MADE = 0.4, 0.8  # of the work: files read, tables made again
-NONSENSE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, InvariantBroken)  # of files that were changed
+# of the work: files read, tables made again
+READ = 0.4
+MADE = 0.8
+# of files that were changed
+NONSENSE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, InvariantBroken)
 WHOLE = "Name the folder of a release, with all that was written to it."
 CLOSE = 1e-6  # of numbers that are made again from the same integers
-FINE, BITS = 1e-9, 1e-13  # of those that were rounded when they were told, beside the rounding
+# of those that were rounded when they were told, beside the rounding
+FINE = 1e-9
+BITS = 1e-13
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,9 @@ def opened(out: Path, read: Read | None = None, told: Told = lambda share: None)
     read = read or _columns
     try:
         fields = json.loads((out / METADATA).read_text(encoding="utf-8"))
-        method, figures, fields["claim"] = method_of(fields), figures_of(fields), dict(fields["claim"])
+        method = method_of(fields)
+        figures = figures_of(fields)
+        fields["claim"] = dict(fields["claim"])
         draft = draft_of(method, fields, figures.terms)
         measured = []
         for n, (block, mechanism) in enumerate(zip(draft.strategy.blocks, noise_told(fields), strict=True)):
@@ -83,7 +92,9 @@ def opened(out: Path, read: Read | None = None, told: Told = lambda share: None)
             tables.append(read(out / "data" / f"{file}.csv", kinds))
             told(READ / 2 + READ * (n + 1) / (2 * len(files)))
     except OSError as error:
-        raise Refused("bad_release", "a file of the release is missing.", place=str(error.filename), fix=WHOLE) from None
+        raise Refused(
+            "bad_release", "a file of the release is missing.", place=str(error.filename), fix=WHOLE
+        ) from None
     except NONSENSE as error:
         why = type(error).__name__
         raise Refused("bad_release", "a file of the release cannot be read.", place=str(out), why=why) from None
@@ -91,8 +102,6 @@ def opened(out: Path, read: Read | None = None, told: Told = lambda share: None)
 
 
 def _columns(path: Path, kinds: Mapping[str, Callable[[str], Any]]) -> dict[str, Array]:
-    import numpy as np
-
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     return {name: np.array([kind(row[name]) for row in rows]) for name, kind in kinds.items()}
@@ -159,7 +168,9 @@ def sealed(out: Path, read: Read | None = None, told: Told = lambda share: None)
 
 
 def _apart(out: Path, read: Read | None) -> list[Check] | None:
-    """The checks of a network, which has no cells, and of parents and children, which are two releases; None of others."""
+    """The checks of a network, which has no cells, and of parents and children, which are two releases; None of
+    others.
+    """
     try:
         fields = json.loads((out / METADATA).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -175,7 +186,9 @@ def _apart(out: Path, read: Read | None) -> list[Check] | None:
 
 def _families(out: Path, fields: dict[str, Any], read: Read | None) -> list[Check]:
     """Each part by itself, then both together."""
-    found, parts, models = [], [], []
+    found = []
+    parts = []
+    models = []
     for name in (PARENTS, CHILDREN):
         found += [Check(f"{name}_{one.name}", one.holds, f"{name}: {one.words}") for one in check(out / name, read)]
         part = opened(out / name, read)
@@ -186,12 +199,16 @@ def _families(out: Path, fields: dict[str, Any], read: Read | None) -> list[Chec
     try:
         laws = family_laws(out, fields, parts, *models)
     except OSError as error:
-        raise Refused("bad_release", "a file of the release is missing.", place=str(error.filename), fix=WHOLE) from None
+        raise Refused(
+            "bad_release", "a file of the release is missing.", place=str(error.filename), fix=WHOLE
+        ) from None
     return found + [Check(law.name, law.holds, law.words) for law in laws]
 
 
 def _price(folder: Opened) -> Check:
-    """The noise, by norms derived anew from what was measured, costs no more than what is claimed; in exact fractions."""
+    """The noise, by norms derived anew from what was measured, costs no more than what is claimed; in exact
+    fractions.
+    """
     figures = figures_of(folder.fields)
     draft = draft_of(folder.method, folder.fields, figures.terms)
     squared = figures.terms.accounting == "zcdp"
@@ -209,9 +226,13 @@ def _price(folder: Opened) -> Check:
     cost = draft.strategy.worst(cells, figures.terms.neighbours, per, squared=squared)
     cost *= Fraction(figures.weight) ** (2 if squared else 1)
     name = "rho" if squared else "epsilon"
-    claimed = within_claim(folder.fields["claim"], figures.terms.accounting, figures.terms.neighbours.value, figures.loss)
+    claimed = within_claim(
+        folder.fields["claim"], figures.terms.accounting, figures.terms.neighbours.value, figures.loss
+    )
     words = f"the noise costs {name} {float(cost):.6g}, at most {float(figures.loss):.6g} is claimed"
-    return Check("price", cost <= figures.loss and claimed, words if claimed else f"{words} here, and less in the statement")
+    return Check(
+        "price", cost <= figures.loss and claimed, words if claimed else f"{words} here, and less in the statement"
+    )
 
 
 def _debit(folder: Opened) -> Check:
@@ -219,18 +240,21 @@ def _debit(folder: Opened) -> Check:
     figures = figures_of(folder.fields)
     parts = [(Fraction(one["loss"]), Fraction(one["delta"])) for one in folder.fields["before"]]
     amount = figures.loss + sum((loss for loss, _ in parts), Fraction(0))
-    hidden, terms = sum((d for _, d in parts), Fraction(0)), figures.terms
+    hidden = sum((d for _, d in parts), Fraction(0))
+    terms = figures.terms
     fits = within_claim(folder.fields["claim"], terms.accounting, terms.neighbours.value, amount, hidden)
     return Check("debit", fits, "what was found out first, and the tables, cost no more together than is claimed")
 
 
 def as_told(read: Array, made: Array, roundings: int = 1) -> bool:
-    """Whether numbers are those that were made again, but for so many roundings to the decimals told and for the last bits
-    of large doubles, which machines add up in another order. A change of one in the last decimal is more than one rounding."""
-    import numpy as np
-
+    """Whether numbers are those that were made again, but for so many roundings to the decimals told and for the last
+    bits
+    of large doubles, which machines add up in another order. A change of one in the last decimal is more than one
+    rounding."""
     bits = BITS * float(np.abs(made).max(initial=0.0))
-    return made.shape == read.shape and bool((np.abs(read - made) <= roundings * 0.5 * 10.0**-DECIMALS + FINE + bits).all())
+    return made.shape == read.shape and bool(
+        (np.abs(read - made) <= roundings * 0.5 * 10.0**-DECIMALS + FINE + bits).all()
+    )
 
 
 def _estimates(folder: Opened, outcome: Outcome) -> Check:
@@ -250,28 +274,30 @@ def _intervals(folder: Opened, outcome: Outcome) -> Check:
 
 def _same(folder: Opened, outcome: Outcome) -> Check:
     """The whole numbers are those that rounding gives; another machine may round a tie differently."""
-    import numpy as np
-
     worst = max(int(np.abs(t["count"] - one.whole).max()) for t, one in zip(folder.tables, outcome.tables))
     return Check("rounding", worst <= 1, "counts follow from the estimates")
 
 
 def _further(folder: Opened, outcome: Outcome) -> Check:
     """Sheets that follow from the measurements, made again and compared number by number."""
-    import numpy as np
-
     same = True
     for one in outcome.further:
         numbers = [name for name, kind in one.types.items() if kind in (Type.DOUBLE, Type.INTEGER)]
         try:
-            read = _columns(folder.out / "data" / f"{one.file}.csv", {n: lambda text: float(text or "nan") for n in numbers})
+            read = _columns(
+                folder.out / "data" / f"{one.file}.csv", {n: lambda text: float(text or "nan") for n in numbers}
+            )
         except OSError as error:
-            raise Refused("bad_release", "a file of the release is missing.", place=str(error.filename), fix=WHOLE) from None
+            raise Refused(
+                "bad_release", "a file of the release is missing.", place=str(error.filename), fix=WHOLE
+            ) from None
         except (ValueError, KeyError, TypeError) as error:
             raise Refused("bad_release", "a sheet cannot be read.", place=one.file, why=type(error).__name__) from None
         for name in numbers:
             made = np.ma.filled(np.ma.asarray(one.columns[name]).astype(float), np.nan)
-            near = made.shape == read[name].shape and np.allclose(read[name], made, rtol=FINE, atol=CLOSE, equal_nan=True)
+            near = made.shape == read[name].shape and np.allclose(
+                read[name], made, rtol=FINE, atol=CLOSE, equal_nan=True
+            )
             same = same and near
     return Check("further", bool(same), "what follows from the tables, such as quantiles and bands, is made again")
 

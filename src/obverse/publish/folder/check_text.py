@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from obverse._version import __version__
 from obverse.core.types import Type
-from obverse.publish.base import Law
-from obverse.publish.folder.card import Card, markdown, page
-from obverse.publish.folder.folder import METADATA, VERIFY, Folder
+from obverse.publish.folder.files import METADATA, VERIFY, Folder, Sheet
 from obverse.publish.folder.metadata import NO_INVARIANTS
-from obverse.publish.folder.sheets import Sheet
+from obverse.publish.folder.statement import Card, markdown, page
+from obverse.publish.method import Law
 
-if TYPE_CHECKING:
-    import numpy as np
+Array = np.ndarray[Any, Any]
 
-    Array = np.ndarray[Any, Any]
 
 Read = Callable[[Path, Mapping[str, Any]], "dict[str, Array]"]
 KINDS: dict[Type, Any] = {Type.INTEGER: int, Type.DOUBLE: float}  # all else is read as text
@@ -26,12 +25,19 @@ CLOSE = 1e-9
 
 
 def words_laws(out: Path, made: Folder, said: Card, drawn: Iterable[str], read: Read) -> list[Law]:
-    """Cells stand in their places under their names, errors are those of the noise, and the statement is that of the folder."""
+    """Cells stand in their places under their names, errors are those of the noise, and the statement is that of the
+    folder.
+    """
     rows = {*made.outcome.rows, *(one.file for one in made.outcome.further)}  # made again by themselves
     sheets = [(place, sheet) for place, sheet in made.sheets() if sheet.name not in rows]
     wrong = [sheet.name for place, sheet in sheets if not _told(out / place / f"{sheet.name}.csv", sheet, read)]
-    words = "every cell has its name, and every error is that of the noise" if not wrong else f"changed: {', '.join(wrong[:5])}"
-    found, held = statement_law(out, made.metadata, said), made.method.invariants() or NO_INVARIANTS
+    words = (
+        "every cell has its name, and every error is that of the noise"
+        if not wrong
+        else f"changed: {', '.join(wrong[:5])}"
+    )
+    found = statement_law(out, made.metadata, said)
+    held = made.method.invariants() or NO_INVARIANTS
     if made.metadata["version"] == __version__ and made.metadata["invariants"] != held:
         found = Law("statement", False, "metadata.json does not say what was held exact")
     return [Law("names", not wrong, words), found, complete_law(out, made.sheets(), drawn)]
@@ -50,7 +56,8 @@ def complete_law(out: Path, sheets: Iterable[tuple[str, Sheet]], drawn: Iterable
 
 def statement_law(out: Path, fields: dict[str, Any], said: Card) -> Law:
     """Word for word where this version wrote it; of another version's, price and receipt."""
-    claim, words = fields["claim"], "statement.md and .html say what metadata.json says"
+    claim = fields["claim"]
+    words = "statement.md and .html say what metadata.json says"
     needed = (f"epsilon {claim['epsilon']}", claim["receipt"])
     try:
         for file, text in (("statement.md", markdown(said)), ("statement.html", page(said))):
@@ -64,8 +71,6 @@ def statement_law(out: Path, fields: dict[str, Any], said: Card) -> Law:
 
 def _told(path: Path, sheet: Sheet, read: Read) -> bool:
     """Whether a file holds what its sheet says, but for figures."""
-    import numpy as np
-
     columns = {name: values for name, values in sheet.columns.items() if name not in FIGURES}
     if not columns:
         return True
@@ -87,16 +92,15 @@ def _told(path: Path, sheet: Sheet, read: Read) -> bool:
 
 def _kind(values: Array, kind: Type) -> Any:
     """Numbers are read as such where none is missing."""
-    import numpy as np
-
     return str if np.ma.getmaskarray(values).any() else KINDS.get(kind, str)
 
 
 def _texts(values: Array, kind: Type) -> Array:
-    """As they stand in a file, where what is missing is an empty text; whole numbers as they are where none is missing."""
-    import numpy as np
-
-    missing, plain = np.ma.getmaskarray(values), np.ma.getdata(values)
+    """As they stand in a file, where what is missing is an empty text; whole numbers as they are where none is
+    missing.
+    """
+    missing = np.ma.getmaskarray(values)
+    plain = np.ma.getdata(values)
     if kind is Type.INTEGER and not missing.any():
         return plain
     if kind is Type.BOOLEAN:

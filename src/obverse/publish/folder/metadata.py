@@ -1,4 +1,7 @@
-"""metadata.json: how a release was made, so that anybody can make its tables again from its measurements. No private counts."""
+"""metadata.json: how a release was made, so that anybody can make its tables again from its measurements.
+
+No private counts.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ from obverse.mechanisms.base import Additive
 from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.plan.expressions import ColumnFacts, Ref
-from obverse.plan.nodes import Cells, Key
-from obverse.publish.base import Draft, Measured, Method, Terms
+from obverse.plan.relation import Cells, Key
+from obverse.publish.method import Draft, Measured, Method, Terms
 from obverse.publish.registry import METHODS
 from obverse.publish.workload import Workload
 
@@ -39,7 +42,9 @@ def blocks_json(measured: Measured) -> list[dict[str, Any]]:
     found = []
     for entries in measured:
         mechanism = entries.mechanism
-        parameter = mechanism.scale if isinstance(mechanism, DiscreteLaplace) else getattr(mechanism, "sigma_squared", None)
+        parameter = (
+            mechanism.scale if isinstance(mechanism, DiscreteLaplace) else getattr(mechanism, "sigma_squared", None)
+        )
         found.append(
             {
                 "name": entries.block.name,

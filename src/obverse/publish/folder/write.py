@@ -6,25 +6,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from obverse.core.loss import PureLoss, ZcdpLoss
-from obverse.engines.parquet_writer import write_csv, write_parquet
-from obverse.engines.release_files import columns
-from obverse.plan.strategy.strategy import total
-from obverse.publish.base import Outcome
+from obverse.engines.files import columns, write_csv, write_parquet
+from obverse.plan.strategy.matrix import total
 from obverse.publish.folder.check import Check, check, sealed
-from obverse.publish.folder.folder import Folder, fresh, write
+from obverse.publish.folder.files import Folder, Sheet, fresh, write
 from obverse.publish.folder.metadata import Figures, metadata
-from obverse.publish.folder.sheets import Sheet
-from obverse.publish.publishing import Receipted, Release, paid
+from obverse.publish.method import Outcome
+from obverse.publish.pipeline import Receipted, Release, paid
 from obverse.publish.tables.private_domains import measured_release
+from obverse.session.session import Session
 
-if TYPE_CHECKING:
-    from obverse.session.session import Session
-
-
-MEASURED, FINISHED, WRITTEN = 0.1, 0.3, 0.7  # of the work
+# of the work
+MEASURED = 0.1
+FINISHED = 0.3
+WRITTEN = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +45,8 @@ def figures(made: Release) -> Figures:
     loss = costed.loss
     assert isinstance(loss, (PureLoss, ZcdpLoss))
     paid: Fraction = loss.epsilon if isinstance(loss, PureLoss) else loss.rho
-    keys = costed.annotated.limited.root.public.keys
-    unit = costed.annotated.measures[0].unit
+    keys = costed.root.public.keys
+    unit = costed.measures[0].unit
     return Figures(made.priced.terms, paid, made.priced.weight, unit, all(total(key) for key in keys))
 
 
@@ -64,7 +62,8 @@ def publish(
 
 
 def _written(made: Release, receipted: Receipted, out: Path, told: Callable[[float], None]) -> Done:
-    method, terms = made.method, made.priced.terms
+    method = made.method
+    terms = made.priced.terms
     outcome = method.finish(receipted.measured, terms)
     told(FINISHED)
     made_of = receipted.measured, figures(made), receipted.claim, outcome.agree

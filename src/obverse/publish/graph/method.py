@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from obverse.core.errors import Refused
 from obverse.core.types import Type
 from obverse.mechanisms.ladder import Ladder
-from obverse.plan.strategy.graph.graph_base import GraphFacts, GraphKernel
-from obverse.plan.strategy.graph.graph_degrees import Degrees
-from obverse.plan.strategy.graph.graph_mixing import Mixing
+from obverse.plan.strategy.graph.counts import Mixing
+from obverse.plan.strategy.graph.degrees import Degrees
+from obverse.plan.strategy.graph.network import GraphFacts, GraphKernel
 from obverse.plan.strategy.graph.registry import bad_statistic, kernel_of
 from obverse.plan.strategy.graph.triangles import Triangles
-from obverse.publish.folder.sheets import Sheet
-from obverse.publish.graph.graph_spread import Rumour, rumour, spread_table
-from obverse.publish.graph.graph_tables import Measured, alike_intervals, degree_counts, degree_table, mixing_table
+from obverse.publish.folder.files import Sheet
+from obverse.publish.graph.model import Rumour, rumour, spread_table
+from obverse.publish.graph.tables import Measured, alike_intervals, degree_counts, degree_table, mixing_table
 
-if TYPE_CHECKING:
-    import numpy as np
+Array = np.ndarray[Any, Any]
 
-    Array = np.ndarray[Any, Any]
 
 SPREAD = "spread"
 TELL = Fraction(1, 10)
@@ -34,7 +34,8 @@ class GraphMethod:
     """Counts, degrees, mixing, triangles and stars of a network, and rumours on a model of it.
 
     Claim:   one loss for all that is measured, as the door charges it; estimates of counts are unbiased.
-    Proof:   each kernel has its own (plan/strategy/graph), and they add up (plan/strategy/graph/pricing). Everything here
+    Proof:   each kernel has its own (plan/strategy/graph), and they add up (plan/strategy/graph/pricing). Everything
+             here
     reads noisy integers
              alone: isotonic degrees, assortativity, networks drawn from a model and rumours on them cost nothing.
     Assumes: attributes and the list of people are public; under a degree promise, that it holds.
@@ -53,21 +54,31 @@ class GraphMethod:
         if not self.asked or len(set(self.asked)) < len(self.asked):
             raise Refused("bad_statistic", "a release holds one statistic or more, each once.", fix="Name each once.")
         if not 0 < self.tell <= 1:
-            raise Refused("bad_parameter", "a rumour is told with a probability above 0, up to 1.", fix="Give --tell 0.1.")
+            raise Refused(
+                "bad_parameter", "a rumour is told with a probability above 0, up to 1.", fix="Give --tell 0.1."
+            )
 
     def attributes(self) -> tuple[str, ...]:
         """Public attributes that are asked by, in order."""
-        named = [text.partition(":")[2] for text in self.asked if text.partition(":")[0] in ("mixing", "degrees", SPREAD)]
+        named = [
+            text.partition(":")[2] for text in self.asked if text.partition(":")[0] in ("mixing", "degrees", SPREAD)
+        ]
         return tuple(dict.fromkeys(name for name in named if name))
 
     def weights(self, told: Mapping[str, Fraction] | None = None) -> dict[GraphKernel, Fraction]:
-        """What is measured, each with as many shares of the price as were told, or one. A spread takes three kernels."""
-        names, found = self.attributes(), dict[GraphKernel, Fraction]()
+        """What is measured, each with as many shares of the price as were told, or one.
+
+        A spread takes three kernels.
+        """
+        names = self.attributes()
+        found = dict[GraphKernel, Fraction]()
         for text in self.asked:
             kind, _, attribute = text.partition(":")
             if kind == SPREAD and attribute not in names:
                 raise bad_statistic(text)
-            kernels = [Mixing(attribute), Degrees(attribute), Triangles()] if kind == SPREAD else [kernel_of(text, names)]
+            kernels = (
+                [Mixing(attribute), Degrees(attribute), Triangles()] if kind == SPREAD else [kernel_of(text, names)]
+            )
             for kernel in kernels:
                 found.setdefault(kernel, Fraction(1))
         if Degrees() in found and len([one for one in found if isinstance(one, Degrees)]) > 1:
@@ -113,7 +124,8 @@ def summary(measured: Measured, rumours: Sequence[Rumour]) -> list[Line]:
     for part in measured.parts:
         text = part.kernel.text
         if part.kernel.entries(measured.facts) == 1 and part.kernel.name not in ("most_shared", "most_connected"):
-            value, half = float(measured.of(text)[0]), measured.half_width(text)
+            value = float(measured.of(text)[0])
+            half = measured.half_width(text)
             found.append((_title(text, measured.facts), value, max(value - half, 0.0), max(value + half, 0.0)))
     kernel = measured.degrees()
     if kernel is not None and measured.facts.unit == "node":
@@ -121,16 +133,20 @@ def summary(measured: Measured, rumours: Sequence[Rumour]) -> list[Line]:
         for name, many in (("in the network", counts.sum()), ("with a connection", counts[:, 1:].sum())):
             if measured.facts.listed or name == "with a connection":
                 found.append((f"people {name}, by their degrees", float(many), None, None))
-    stars, closed = measured.part("stars:2"), measured.part("triangles")
+    stars = measured.part("stars:2")
+    closed = measured.part("triangles")
     if stars is not None and closed is not None and measured.of("stars:2")[0] > 0:
-        found.append(("transitivity", 3 * float(measured.of("triangles")[0]) / float(measured.of("stars:2")[0]), None, None))
+        found.append(
+            ("transitivity", 3 * float(measured.of("triangles")[0]) / float(measured.of("stars:2")[0]), None, None)
+        )
     for mixing in measured.mixings():
         for name, line in alike_intervals(measured, mixing).items():
             found.append((f"{WORDS[name]} {mixing.attribute}", *line))
     for one in rumours:
         half_way = one.run.half()
         if len(half_way):
-            low, high = sorted(half_way)[len(half_way) // 20], sorted(half_way)[-1 - len(half_way) // 20]
+            low = sorted(half_way)[len(half_way) // 20]
+            high = sorted(half_way)[-1 - len(half_way) // 20]
             found.append((f"steps until a rumour reaches half, by {one.attribute}", float(half_way.mean()), low, high))
     return found
 
@@ -151,8 +167,6 @@ def _title(text: str, facts: GraphFacts) -> str:
 
 
 def _summary(lines: Sequence[Line]) -> Sheet:
-    import numpy as np
-
     columns: dict[str, Any] = {"statistic": np.array([line[0] for line in lines], dtype=object)}
     for name, place in (("estimate", 1), ("low", 2), ("high", 3)):
         values = [line[place] for line in lines]
@@ -162,11 +176,12 @@ def _summary(lines: Sequence[Line]) -> Sheet:
 
 
 def measurement_sheet(measured: Measured, place: int) -> Sheet:
-    """A measured part: the released integers as they are, and the standard deviation of their noise where it is fixed."""
-    import numpy as np
-
+    """A measured part: the released integers as they are, and the standard deviation of their noise where it is
+    fixed.
+    """
     assert measured.values is not None
-    part, values = measured.parts[place], measured.values[place]
+    part = measured.parts[place]
+    values = measured.values[place]
     ladder = isinstance(part.noise, Ladder)
     spread = 0.0 if isinstance(part.noise, Ladder) else part.noise.stddev()
     columns: dict[str, Any] = {
@@ -180,8 +195,6 @@ def measurement_sheet(measured: Measured, place: int) -> Sheet:
 
 def errors_sheet(measured: Measured) -> Sheet:
     """How far a measured entry is from the truth; of a ladder, as its noisy reach tells."""
-    import numpy as np
-
     texts = [one.kernel.text for one in measured.parts]
     ladder = [isinstance(one.noise, Ladder) for one in measured.parts]
     columns: dict[str, Any] = {

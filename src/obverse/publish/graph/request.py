@@ -7,40 +7,42 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from obverse.answers.answer import Price
 from obverse.catalog import parameters
+from obverse.catalog.keys import suggestion
 from obverse.catalog.model import Catalog, Network
-from obverse.catalog.shape import suggestion
 from obverse.core.claim import Claim
 from obverse.core.errors import Refused, invariant
 from obverse.core.ledger import Receipt
 from obverse.core.loss import PureLoss, ZcdpLoss
 from obverse.core.numbers import plain
 from obverse.mechanisms.ladder import Ladder
-from obverse.plan.release.finish import Finished
-from obverse.plan.strategy.graph.graph_base import Blocks, GraphFacts
+from obverse.plan.release.postprocess import Finished
+from obverse.plan.strategy.graph.network import Blocks, GraphFacts
 from obverse.plan.strategy.graph.pricing import GraphPlan, weigh_graph
 from obverse.publish.folder.check import Check, sealed
-from obverse.publish.folder.folder import fresh
+from obverse.publish.folder.files import fresh
 from obverse.publish.folder.write import save
-from obverse.publish.graph.graph_folder import GraphFolder, write
-from obverse.publish.graph.graph_metadata import Paid, metadata
-from obverse.publish.graph.graph_spread import Rumour
-from obverse.publish.graph.graph_tables import Measured
+from obverse.publish.graph.folder import GraphFolder, Paid, metadata, write
 from obverse.publish.graph.method import TELL, GraphMethod
-from obverse.publish.labels import label
-from obverse.publish.publishing import FORMAT, Receipted, packed, paid, unpacked
+from obverse.publish.graph.model import Rumour
+from obverse.publish.graph.tables import Measured
+from obverse.publish.pipeline import Receipted, packed, paid, price_json, price_of, sealed_release, unpacked
+from obverse.publish.workload import label
 from obverse.session.claims import IN_PROCESS, belief_words, budget_words
+from obverse.session.execution import Sealed
 from obverse.session.networks import edges_sql, listed
-from obverse.session.planned_graph import PlannedGraph
-
-if TYPE_CHECKING:
-    from obverse.session.session import Session
+from obverse.session.planning import PlannedGraph
+from obverse.session.session import Session
 
 LABELS_MAX = 200
-EDGE_BYTES, NODE_BYTES, ENTRY_S = 120, 64, 1e-6
+EDGE_BYTES = 120
+NODE_BYTES = 64
+ENTRY_S = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,8 @@ def graph_release(
     catalog = session.catalog
     graph = catalog.graphs.get(wished.graph)
     if graph is None:
-        message, fix = f"no network {wished.graph!r} is declared.", suggestion(wished.graph, catalog.graphs)
+        message = f"no network {wished.graph!r} is declared."
+        fix = suggestion(wished.graph, catalog.graphs)
         raise Refused("no_such_graph", message, fix=fix)
     method = GraphMethod(wished.stats, wished.tell)
     weights = method.weights(wished.shares)
@@ -105,14 +108,11 @@ def graph_release(
     at = parameters.delta(delta) if delta is not None else catalog.delta
     plan = weigh_graph(facts, weights, paid, at, catalog.accounting)
     planned = PlannedGraph(wished.note, plan, edges_sql(catalog, graph, session.engine))
-    price, _ = session.purse.priced(plan.loss, plan.epsilon, plan.delta)
-    return GraphRelease(wished.title, wished.graph, method, planned, price)
+    return GraphRelease(wished.title, wished.graph, method, planned, price_of(session, planned))
 
 
 def facts_of(session: Session, graph: Network, method: GraphMethod, cap: int | None) -> GraphFacts:
     """What is public of the network: promises as declared, attributes from the public list."""
-    import numpy as np
-
     if cap is not None and (graph.unit == "edge" or cap < 1):
         fix = "Leave --cap out." if graph.unit == "edge" else "Give --cap 50."
         raise Refused("bad_parameter", "a cap is a whole number, for networks whose nodes are protected.", fix=fix)
@@ -150,12 +150,9 @@ def measure(session: Session, made: GraphRelease, key: str = "") -> tuple[Measur
     """Charged, read, noised and stored; or what is stored of the same release."""
     plan = made.plan
 
-    def seal(finished: Finished, receipt: Receipt) -> bytes:
-        price = {"epsilon": made.price.epsilon, "delta": made.price.delta, "share": made.price.share}
+    def seal(finished: Finished, receipt: Receipt) -> Sealed:
         claim = claim_of(plan, session.catalog, session.purse.whole(), receipt.id)
-        fields = {"version": FORMAT, "kind": "release", "claim": claim.as_json(), "price": price,
-                  "blocks": [packed(values) for values in finished.blocks]}  # fmt: skip
-        return json.dumps(fields, ensure_ascii=False).encode()
+        return sealed_release(made.price, [packed(values) for values in finished.blocks], {"claim": claim.as_json()})
 
     stored, again = session.measure(made.planned, seal, key)
     fields = json.loads(stored)
@@ -168,7 +165,8 @@ def measure(session: Session, made: GraphRelease, key: str = "") -> tuple[Measur
 def claim_of(plan: GraphPlan, catalog: Catalog, budget: Any, receipt: str) -> Claim:
     """What is promised, and what it rests on: a degree promise makes the claim conditional, and is printed."""
     assert catalog.unit is not None
-    epsilon, delta = plain(plan.epsilon), plain(plan.delta)
+    epsilon = plain(plan.epsilon)
+    delta = plain(plan.delta)
     believed = belief_words(budget, catalog)
     price = f"epsilon {epsilon}" + (f", delta {delta}" if plan.delta else "")
     limits = limits_words(plan)
@@ -179,12 +177,28 @@ def claim_of(plan: GraphPlan, catalog: Catalog, budget: Any, receipt: str) -> Cl
         f"{budget_words(budget)}.{promised} {believed} {IN_PROCESS}"
     )
     kinds = tuple(sorted({one.noise.name for one in plan.parts}))
-    unit, neighbours = catalog.unit.words, catalog.neighbours.value
-    return Claim(unit, neighbours, epsilon, delta, kinds, limits, bias, believed, receipt, sentence)
+    unit = catalog.unit.words
+    neighbours = catalog.neighbours.value
+    return Claim(
+        unit=unit,
+        neighbours=neighbours,
+        epsilon=epsilon,
+        delta=delta,
+        mechanisms=kinds,
+        limits=limits,
+        bias=bias,
+        belief=believed,
+        receipt=receipt,
+        sentence=sentence,
+    )
 
 
 def promise_words(plan: GraphPlan) -> str:
-    return f"provided that nobody has more than {plan.facts.degree} connections, which the curator promises and nobody checked"
+    return (
+        f"provided that nobody has more than {plan.facts.degree} connections, which the curator promises and "
+        "nobody "
+        "checked"
+    )
 
 
 def limits_words(plan: GraphPlan) -> str:
@@ -192,9 +206,13 @@ def limits_words(plan: GraphPlan) -> str:
     said = []
     if plan.promised:
         texts = ", ".join(one.kernel.text for one in plan.parts if one.kernel.promised(plan.facts))
-        said.append(f"the guarantee holds {promise_words(plan)} ({texts} rest on it); without that, nothing is promised")
+        said.append(
+            f"the guarantee holds {promise_words(plan)} ({texts} rest on it); without that, nothing is promised"
+        )
     if plan.facts.cap is not None:
-        said.append(f"of each person at most {plan.facts.cap} connections count in edges and degrees, which needs no promise")
+        said.append(
+            f"of each person at most {plan.facts.cap} connections count in edges and degrees, which needs no promise"
+        )
     if any(isinstance(one.noise, Ladder) for one in plan.parts):
         said.append("where one edge has no fixed reach, noise follows a ladder, which needs no promise")
     for reach in (one for one in plan.parts if one.serves):
@@ -209,18 +227,22 @@ def plan_json(made: GraphRelease) -> dict[str, Any]:
     plan = made.plan
     parts = []
     for one in plan.parts:
-        ladder = isinstance(one.noise, Ladder)
-        width = None if isinstance(one.noise, Ladder) else one.noise.interval(0.95)
+        fixed = None if isinstance(one.noise, Ladder) else one.noise
         parts.append(
             {
-                "name": one.kernel.text, "entries": one.kernel.entries(plan.facts), "share": float(one.share),
-                "mechanism": one.noise.name, "stddev": None if ladder else one.noise.stddev(), "half_width": width,  # type: ignore[union-attr]
-                "promised": one.kernel.promised(plan.facts), "serves": one.serves,
+                "name": one.kernel.text,
+                "entries": one.kernel.entries(plan.facts),
+                "share": float(one.share),
+                "mechanism": one.noise.name,
+                "stddev": fixed and fixed.stddev(),
+                "half_width": fixed and fixed.interval(0.95),
+                "promised": one.kernel.promised(plan.facts),
+                "serves": one.serves,
             }
-        )  # fmt: skip
+        )
     return {
         "version": 1,
-        "price": {"epsilon": made.price.epsilon, "delta": made.price.delta, "share": made.price.share},
+        "price": price_json(made.price),
         "unit": plan.facts.unit,
         "people": plan.facts.people,
         "rests_on": limits_words(plan),

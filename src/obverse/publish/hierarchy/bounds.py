@@ -1,10 +1,11 @@
-"""Public bounds on places: at least and at most so many units in some of their cells; by linear programs where they bind.
+"""Public bounds on places: at least and at most so many units in some of their cells; by linear programs where they
+bind.
 
-Claim:   whole numbers that keep the bounds come back as they are. Where a parent's children break one, they become whole
-         numbers that keep all of them and add up to their parent, as near in L1 as there are; where there are none, children
-         keep the bounds and miss their parent's sums by the least that they can, which is told.
-Proof:   the program's own: distances to whole numbers are sums of steps up and down, and variables are whole (for bounds on
-         sets of cells that are nested or apart it is a flow, whose vertices are whole anyway).
+Claim:   whole numbers that keep the bounds come back as they are. Where a parent's children break one, they become
+         whole numbers that keep all of them and add up to their parent, as near in L1 as there are; where there are
+         none, children keep the bounds and miss their parent's sums by the least that they can, which is told.
+Proof:   the program's own: distances to whole numbers are sums of steps up and down, and variables are whole (for
+         bounds on sets of cells that are nested or apart it is a flow, whose vertices are whole anyway).
 Assumes: post-processing alone: it reads whole numbers that were made of noisy ones, and public bounds.
 """
 
@@ -12,18 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.core.errors import Refused, invariant
 from obverse.publish.hierarchy.spine import Spine
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Booleans = NDArray[np.bool_]
 
 DEAR = 1e4  # a unit that is missing from a parent's sum, in units of distance
 
@@ -44,9 +45,8 @@ class Bound:
 
 
 def bound_of(fields: dict[str, Any]) -> Bound:
-    import numpy as np
-
-    cells, numbers = np.array(fields["cells"], dtype=bool), np.array(fields["numbers"], dtype=np.int64)
+    cells = np.array(fields["cells"], dtype=bool)
+    numbers = np.array(fields["numbers"], dtype=np.int64)
     return Bound(fields["words"], int(fields["level"]), cells, numbers, bool(fields["least"]))
 
 
@@ -70,24 +70,25 @@ Missed = dict[tuple[int, int], int]  # level and node whose children do not add 
 
 def limits_of(spine: Spine, bounds: Sequence[Bound]) -> Limits:
     """Bounds of every level, with what those below say of it: a county holds at least what its tracts do together."""
-    import numpy as np
-
     kinds = {bound.cells.tobytes(): bound.cells for bound in bounds}
     found: list[tuple[Limit, ...]] = []
     below: dict[bytes, Limit] = {}
     for level in range(len(spine.sizes) - 1, -1, -1):
         here = {}
         for kind, cells in kinds.items():
-            low, high = np.zeros(spine.sizes[level]), np.full(spine.sizes[level], np.inf)
+            low = np.zeros(spine.sizes[level])
+            high = np.full(spine.sizes[level], np.inf)
             if kind in below:
-                low, high = spine.added(below[kind].low, level + 1), spine.added(below[kind].high, level + 1)
+                low = spine.added(below[kind].low, level + 1)
+                high = spine.added(below[kind].high, level + 1)
             for bound in (b for b in bounds if b.level == level and b.cells.tobytes() == kind):
                 low = np.maximum(low, bound.numbers) if bound.least else low
                 high = high if bound.least else np.minimum(high, bound.numbers)
             if (low > high).any():
                 raise Refused(
                     "bad_bounds",
-                    f"in {int((low > high).sum())} of the {spine.names[level]} places the lower bound is above the upper one.",
+                    f"in {int((low > high).sum())} of the {spine.names[level]} places the lower bound is above the "
+                    "upper one.",
                     why="bounds of places within it count too.",
                 )
             here[kind] = Limit(cells, low, high)
@@ -97,11 +98,11 @@ def limits_of(spine: Spine, bounds: Sequence[Bound]) -> Limits:
 
 
 def kept(numbers: Integers, limits: Sequence[Limit], totals: Integers | None = None) -> tuple[Integers, list[int]]:
-    """Nodes by themselves, such as the root: near their numbers, within their bounds, with their totals where given; and the
+    """Nodes by themselves, such as the root: near their numbers, within their bounds, with their totals where given;
+    and the
     nodes whose totals leave no room for their bounds."""
-    import numpy as np
-
-    found, missed = numbers.copy(), []
+    found = numbers.copy()
+    missed = []
     broken = np.zeros(numbers.shape[1], dtype=bool)
     for limit in limits:
         broken |= limit.broken(numbers)
@@ -118,9 +119,8 @@ def under(
     spine: Spine, level: int, numbers: Integers, above: Integers, limits: Sequence[Limit]
 ) -> tuple[Integers, Missed]:
     """One level below its parents: a program for each parent whose children break a bound."""
-    import numpy as np
-
-    found, missed = numbers.copy(), {}
+    found = numbers.copy()
+    missed = {}
     broken = np.zeros(numbers.shape[1], dtype=bool)
     for limit in limits:
         broken |= limit.broken(numbers)
@@ -137,8 +137,6 @@ def under(
 
 def without_room(spine: Spine, counts: Sequence[Integers], limits: Limits) -> dict[tuple[int, int], bool]:
     """Nodes whose children do not add up to them, and whether bounds leave room to."""
-    import numpy as np
-
     found = {}
     for level in range(1, len(spine.sizes)):
         apart = (np.add.reduceat(counts[level], spine.starts(level), axis=-1) != counts[level - 1]).any(axis=0)
@@ -151,25 +149,28 @@ def without_room(spine: Spine, counts: Sequence[Integers], limits: Limits) -> di
 
 
 def nearest(target: Integers, limits: Sequence[Any], sums: Integers | None, *, by_cell: bool) -> tuple[Integers, int]:
-    """The nearest whole numbers (cells by nodes) within limits, and by how much they miss `sums`: of each cell over all nodes,
+    """The nearest whole numbers (cells by nodes) within limits, and by how much they miss `sums`: of each cell over all
+    nodes,
     or of all cells of the one node."""
-    import numpy as np
-
     optimize, sparse = programs()
     cells, nodes = target.shape
-    many, flat = cells * nodes, target.reshape(-1).astype(np.float64)
+    many = cells * nodes
+    flat = target.reshape(-1).astype(np.float64)
     each = [sparse.kron(chosen[None, :].astype(float), sparse.eye_array(nodes)) for chosen, _, _ in limits]
     step = sparse.csr_array(sparse.vstack(each))
     there = step @ flat
     low, high = (np.concatenate(ends) - there for ends in ([one[1] for one in limits], [one[2] for one in limits]))
-    parts, slack = [[step, -step]], 0
+    parts = [[step, -step]]
+    slack = 0
     if sums is not None:
         of = sparse.kron(sparse.eye_array(cells), np.ones((1, nodes))) if by_cell else np.ones((1, many))
         adding = sparse.csr_array(of)
         slack = adding.shape[0]
-        one, rest = sparse.eye_array(slack), sums - adding @ flat
+        one = sparse.eye_array(slack)
+        rest = sums - adding @ flat
         parts = [[step, -step, None], [adding, -adding, sparse.hstack([one, -one])]]
-        low, high = np.concatenate([low, rest]), np.concatenate([high, rest])
+        low = np.concatenate([low, rest])
+        high = np.concatenate([high, rest])
     cost = np.concatenate([np.ones(2 * many), np.full(2 * slack, DEAR)])
     most_down = np.concatenate([np.full(many, np.inf), flat, np.full(2 * slack, np.inf)])
     answer = optimize.milp(

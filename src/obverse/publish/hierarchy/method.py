@@ -1,4 +1,15 @@
-"""Counts along a spine of places, from one root to the leaves, as a census publishes them."""
+"""Counts along a spine of places, from one root to the leaves, as a census publishes them.
+
+Estimates of every level of a spine, from noisy cells and totals and from totals that are known; with their deviations.
+
+Claim:   `estimates` are unbiased and add up along the spine, in every cell; `spreads` are the standard deviations of a
+         cell. A level whose totals are known has them without error, and so have the levels above it.
+Proof:   noise of a node's cells splits into their mean and the rest, which are independent. The rest is fitted by
+         itself. A node's total is its own measurement averaged with the sum of its cells by precision; a known total is
+         a measurement of variance 0. Both trees: generalised least squares (publish/hierarchy/spine). A cell is its
+         part of the rest plus its share of the total: var (1 - 1/cells) + var of the total / cells^2.
+Assumes: noise is independent between entries; known totals are those of the data.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +17,82 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from obverse.answers.plots import BARS_MAX, bars
+import numpy as np
+from numpy.typing import NDArray
+
+from obverse.answers.svg import BARS_MAX, bars
 from obverse.core.errors import Refused, invariant
 from obverse.core.types import Type
 from obverse.core.units import Neighbours
-from obverse.plan.strategy.linear import Kept, Linear, Merged, Summed
-from obverse.plan.strategy.strategy import Block, Strategy
-from obverse.publish.base import Draft, Expected, Labels, Law, Measured, Outcome, Published, Terms, worth
+from obverse.plan.strategy.matrix import Block, Kept, Linear, Merged, Strategy, Summed
 from obverse.publish.hierarchy.bounds import Bound, Limits, bound_of, limits_of, without_room
-from obverse.publish.hierarchy.levels import estimates, parsed, spreads
-from obverse.publish.hierarchy.spine import Spine
+from obverse.publish.hierarchy.spine import Spine, fitted, variances
 from obverse.publish.hierarchy.topdown import constrained
-from obverse.publish.labels import cell_labels, column_name, workload_json, workload_of
-from obverse.publish.workload import Workload
+from obverse.publish.method import Draft, Expected, Labels, Law, Measured, Outcome, Published, Terms, worth
+from obverse.publish.workload import Workload, cell_labels, column_name, workload_json, workload_of
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Known = tuple[int, Integers] | None  # a level, and totals of its nodes
 
-    Array = np.ndarray[Any, Any]
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Held = tuple[int, Integers]
+
+def spreads(spine: Spine, cells: int, measured: Measured, known: Known) -> list[Floats]:
+    """The standard deviation of a cell's estimate, for each node of each level."""
+    detail, totals = variances_of(spine, cells, measured, known)
+    apart = zip(variances(spine, detail), variances(spine, totals))
+    return [np.sqrt(one * (1 - 1 / cells) + total / cells**2) for one, total in apart]
+
+
+def estimates(spine: Spine, cells: int, measured: Measured, known: Known) -> list[Floats]:
+    """Of every level, cells by nodes."""
+    levels = range(len(spine.sizes))
+    detail: list[Any] = [None] * len(levels)
+    totals: list[Any] = [None] * len(levels)
+    given: dict[int, tuple[Any, float]] = {}
+    own, joined = variances_of(spine, cells, measured, known)
+    for entries in measured:
+        kind, level = parsed(entries.block.name)
+        if kind == "cells":
+            detail[level] = entries.counts().reshape(spine.sizes[level], cells).T
+        else:
+            given[level] = entries.counts().reshape(-1), entries.variance
+    for level in levels:
+        totals[level] = detail[level].sum(axis=0) / (cells * own[level])
+        if level in given:
+            totals[level] = totals[level] + given[level][0] / given[level][1]
+        totals[level] = totals[level] * joined[level]
+    if known is not None:
+        totals[known[0]] = known[1].astype(np.float64)
+    sums = fitted(spine, totals, joined)
+    found = fitted(spine, detail, own)
+    return [one + (total - one.sum(axis=0)) / cells for one, total in zip(found, sums)]
+
+
+def variances_of(spine: Spine, cells: int, measured: Measured, known: Known) -> tuple[list[float], list[float]]:
+    """The variances of each level's cells, and of its nodes' totals with the sums of their cells."""
+    own = [0.0] * len(spine.sizes)
+    totals = [0.0] * len(spine.sizes)
+    for entries in measured:
+        kind, level = parsed(entries.block.name)
+        (own if kind == "cells" else totals)[level] = entries.variance
+    joined = [1 / (1 / (cells * variance) + (1 / total if total else 0.0)) for variance, total in zip(own, totals)]
+    if known is not None:
+        joined[known[0]] = 0.0
+    return own, joined
+
+
+def parsed(name: str) -> tuple[str, int]:
+    """What a block measures, and of which level."""
+    kind, _, level = name.partition(" ")
+    invariant(kind in ("cells", "totals"), "a block of a hierarchy")
+    return kind, int(level)
+
+
+Array = np.ndarray[Any, Any]
+Held = tuple[int, Integers]
+
 
 NOTES_MAX = 20
 TOTALS = Fraction(1, 5)  # of a level's share, for its nodes' totals
@@ -40,15 +103,14 @@ CENSUS_2020 = (104, 1440, 447, 687, 1256, 165)  # of 4099: nation, state, county
 class Hierarchy:
     """A histogram of cells at every node of a spine, and every node's total, with a share of the price for each level.
 
-    Claim:   one loss for all levels, as the door charges it; estimates are unbiased and add up along the spine, each with its
-             variance; whole numbers beside them add up too, and are not negative.
-    Proof:   nodes of a level are disjoint, so a level is one block in which a unit that weighs one moves one entry (Merged).
-             Noise of a node's cells splits into their mean and the rest, which are independent: two trees, of totals (each
-             node's own, averaged with the sum of its cells by precision) and of cells, each by least squares
-             (publish/hierarchy/levels).
-             Totals that are given as public cost nothing, and are known without error: least squares takes them so, and
-             variances are those of what it gives. Whole numbers: publish/hierarchy/topdown; public bounds on places:
-             publish/hierarchy/bounds.
+    Claim:   one loss for all levels, as the door charges it; estimates are unbiased and add up along the spine, each
+             with its variance; whole numbers beside them add up too, and are not negative.
+    Proof:   nodes of a level are disjoint, so a level is one block in which a unit that weighs one moves one entry
+             (Merged). Noise of a node's cells splits into their mean and the rest, which are independent: two trees, of
+             totals (each node's own, averaged with the sum of its cells by precision) and of cells, each by least
+             squares (publish/hierarchy/method). Totals that are given as public cost nothing, and are known without
+             error: least squares takes them so, and variances are those of what it gives. Whole numbers:
+             publish/hierarchy/topdown; public bounds on places: publish/hierarchy/bounds.
     Assumes: each row has one leaf; the spine and what is held exact are public.
     """
 
@@ -73,8 +135,6 @@ class Hierarchy:
     @classmethod
     def example(cls, workload: Workload) -> Hierarchy:
         """What trials run on: the first attribute's values are leaves below one root."""
-        import numpy as np
-
         leaves = workload.attributes[0].cells
         spine = Spine(("all", "leaf"), (np.zeros(leaves, dtype=np.int64),))
         names = (("all",), tuple(str(value) for value in workload.attributes[0].values))
@@ -124,12 +184,11 @@ class Hierarchy:
         return spreads(self.spine, self.cells, measured, self.known)
 
     def errors(self, measured: Measured, terms: Terms) -> tuple[Expected, ...]:
-        import numpy as np
-
         found = []
         for level, spread in enumerate(self.spreads(measured)):
             mean = float(np.sqrt(np.mean(spread**2)))
-            title, count = self.spine.names[level], self.spine.sizes[level] * self.cells
+            title = self.spine.names[level]
+            count = self.spine.sizes[level] * self.cells
             half = float(terms.half(np.array(mean), worth(measured)))
             found.append(Expected(title, self.file(level), count, mean, half))
         return tuple(found)
@@ -143,8 +202,6 @@ class Hierarchy:
         return estimates(self.spine, self.cells, measured, self.known)
 
     def finish(self, measured: Measured, terms: Terms) -> Outcome:
-        import numpy as np
-
         near = self.estimates(measured)
         whole, missed = constrained(self.spine, near, self.held, self.limits())
         found = []
@@ -154,7 +211,8 @@ class Hierarchy:
             counts = np.ascontiguousarray(whole[level].T).reshape(-1)
             found.append(Published(told.title, told.file, values, stddev, terms.half(stddev, worth(measured)), counts))
         notes = [
-            f"The bounds on places within {self.spine.names[level]} {self.nodes[level][node]} leave no room for its counts: "
+            f"The bounds on places within {self.spine.names[level]} {self.nodes[level][node]} leave no room for its "
+            "counts: "
             f"they miss them by {apart:,}, the least there is."
             for (level, node), apart in sorted(missed.items())[:NOTES_MAX]
         ]
@@ -178,28 +236,34 @@ class Hierarchy:
 
     def _labels(self, level: int, *, with_cells: bool) -> Labels:
         """The node's name, then its cell."""
-        import numpy as np
-
-        columns, types = cell_labels(self.workload, tuple(range(1, len(self.workload.attributes)))) if with_cells else ({}, {})
-        many, size = self.cells if with_cells else 1, self.spine.sizes[level]
+        columns, types = (
+            cell_labels(self.workload, tuple(range(1, len(self.workload.attributes)))) if with_cells else ({}, {})
+        )
+        many = self.cells if with_cells else 1
+        size = self.spine.sizes[level]
         names = np.array(self.nodes[level], dtype=object)
         place = column_name(self.spine.names[level])
         place += " (place)" if place in columns else ""
         found: dict[str, Array] = {place: np.repeat(names, many)}
         for name, values in columns.items():
-            found[name] = np.ma.array(np.tile(np.ma.getdata(values), size), mask=np.tile(np.ma.getmaskarray(values), size))
+            found[name] = np.ma.array(
+                np.tile(np.ma.getdata(values), size), mask=np.tile(np.ma.getmaskarray(values), size)
+            )
         return found, {place: Type.TEXT} | types
 
     def laws(self, tables: Sequence[Mapping[str, Array]], agree: bool) -> list[Law]:
-        import numpy as np
-
         shaped = {n: [t[n].reshape(-1, self.cells).T for t in tables] for n in ("count", "estimate")}
-        good, without = True, without_room(self.spine, shaped["count"], self.limits())
+        good = True
+        without = without_room(self.spine, shaped["count"], self.limits())
         for level in self.levels[1:]:
             added = self.spine.added(shaped["estimate"][level], level)
             good = good and bool(np.allclose(added, shaped["estimate"][level - 1], atol=1e-3))
         words = "counts of children add up to their parents, in every cell"
-        names = [f"{self.spine.names[level]} {self.nodes[level][node]}" for (level, node), room in without.items() if not room]
+        names = [
+            f"{self.spine.names[level]} {self.nodes[level][node]}"
+            for (level, node), room in without.items()
+            if not room
+        ]
         told = f"; bounds leave no room for it in {', '.join(names)}" if names else ""
         found = [
             Law("children", not any(without.values()), words + told),
@@ -225,7 +289,8 @@ class Hierarchy:
             return f"No number of the data.{bounds}" if bounds else ""
         place = self.spine.names[self.held[0]]
         return (
-            f"The number of units in each {place}, as given in a public table and never read from the data. What is hidden is "
+            f"The number of units in each {place}, as given in a public table and never read from the data. What is "
+            "hidden is "
             f"the difference {self.within()}; in which one somebody counts is not.{bounds}"
         )
 
@@ -256,8 +321,6 @@ class Hierarchy:
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> Hierarchy:
-        import numpy as np
-
         parents = tuple(np.array(parent, dtype=np.int64) for parent in fields["parents"])
         held = None if fields["held"] is None else (int(fields["held"][0]), np.array(fields["held"][1], dtype=np.int64))
         return cls(

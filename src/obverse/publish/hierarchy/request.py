@@ -1,4 +1,6 @@
-"""`publish hierarchy`: a spine from a public table, cells from a private one, and a share of the price for each level."""
+"""`publish hierarchy`: a spine from a public table, cells from a private one, and a share of the price for each
+level.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.catalog.model import AUTO, Limits
 from obverse.core.errors import Refused
@@ -15,18 +20,13 @@ from obverse.core.types import Value
 from obverse.publish.hierarchy.bounds import Bound, kept, limits_of, programs
 from obverse.publish.hierarchy.method import CENSUS_2020, Hierarchy
 from obverse.publish.hierarchy.spine import Spine
-from obverse.publish.labels import label
-from obverse.publish.publishing import Release, priced, terms_of
-from obverse.publish.tables.publish_tables import Wanted, asked, quoted
-from obverse.publish.workload import Workload
+from obverse.publish.pipeline import Release, priced, terms_of
+from obverse.publish.tables.request import Wanted, asked, quoted
+from obverse.publish.workload import Workload, label
+from obverse.session.session import Session
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Integers = NDArray[np.int64]
 
-    from obverse.session.session import Session
-
-    Integers = NDArray[np.int64]
 
 PRESETS = {"census2020": CENSUS_2020}
 ROOT = "all"
@@ -68,7 +68,9 @@ class Along:
         """What the ledger keeps of it."""
         binned = "".join(f" --bins {name}={text}" for name, text in sorted((self.bins or {}).items()))
         held = f" --invariant {self.invariant}" if self.invariant else ""
-        held += "".join(f" --at-least {one}" for one in self.at_least) + "".join(f" --at-most {one}" for one in self.at_most)
+        held += "".join(f" --at-least {one}" for one in self.at_least) + "".join(
+            f" --at-most {one}" for one in self.at_most
+        )
         return f"publish hierarchy {self.title}{binned}{held}"
 
 
@@ -80,7 +82,9 @@ def hierarchy_release(
         raise Refused("bad_spine", "a spine names each level once.", fix="Write --spine state,county,tract.")
     if len({along.spine[-1], *along.cells}) <= len(along.cells):
         raise Refused(
-            "bad_workload", "what is counted by is named once, and is not the leaf of the spine.", fix="Write --cells race,sex."
+            "bad_workload",
+            "what is counted by is named once, and is not the leaf of the spine.",
+            fix="Write --cells race,sex.",
         )
     _check_holds_all(session, along)
     workload, question = asked(session.catalog, along.wanted)
@@ -100,11 +104,13 @@ def hierarchy_release(
             f"{along.places} does not list exactly the declared values of {along.spine[-1]!r}.",
             fix=f'declare {along.spine[-1]} = {{ type = ..., values = "{along.places}.{along.spine[-1]}" }}.',
         )
-    import numpy as np
-
     leaf = np.array([number[value] for value in leaves.values], dtype=np.int64)
     told = [_numbers(along, column, [rows[path][n] for path in paths]) for n, column in enumerate(_columns(along))]
-    held = (at := spine.names.index(_named(along.invariant, along)[0]), spine.summed(told[0], at)) if along.invariant else None
+    held = (
+        (at := spine.names.index(_named(along.invariant, along)[0]), spine.summed(told[0], at))
+        if along.invariant
+        else None
+    )
     bounds = bounds_of(along, spine, workload, told[1:] if along.invariant else told)
     check_bounds(spine, bounds, held, math.prod(one.cells for one in workload.attributes[1:]))
     method = Hierarchy(workload, spine, nodes, leaf, shares_of(along.shares, len(spine.sizes)), held, bounds)
@@ -134,7 +140,9 @@ def _check_holds_all(session: Session, along: Along) -> None:
 
 
 def _listed(session: Session, along: Along) -> dict[Path, tuple[Value, ...]]:
-    """Every leaf with what it lies in, and its part of what is held exact or bounded: an exact answer of a public table."""
+    """Every leaf with what it lies in, and its part of what is held exact or bounded: an exact answer of a public
+    table.
+    """
     table = session.catalog.tables.get(along.places)
     if table is None or not table.public:
         raise Refused(
@@ -154,9 +162,10 @@ def _listed(session: Session, along: Along) -> dict[Path, tuple[Value, ...]]:
 
 
 def spine_of(names: tuple[str, ...], paths: list[Path]) -> tuple[Spine, tuple[tuple[str, ...], ...], list[Path]]:
-    """The spine of leaves with what they lie in; the names of its nodes; the leaves in its order. A root is put on top."""
-    import numpy as np
+    """The spine of leaves with what they lie in; the names of its nodes; the leaves in its order.
 
+    A root is put on top.
+    """
     paths = sorted(paths, key=lambda path: tuple((str(type(value)), value) for value in path))
     if not paths or len({path[-1] for path in paths}) < len(paths):
         raise Refused("bad_spine", "a leaf lies in several places, or there is none.", fix="List each leaf once.")
@@ -170,7 +179,9 @@ def spine_of(names: tuple[str, ...], paths: list[Path]) -> tuple[Spine, tuple[tu
         above = here
     levels: tuple[str, ...] = (ROOT, *names)
     if len(parents[0]) == 1 and len(parents) > 1:  # the widest level is the root
-        levels, nodes, parents = names, nodes[1:], parents[1:]
+        levels = names
+        nodes = nodes[1:]
+        parents = parents[1:]
     return Spine(levels, tuple(parents)), tuple(nodes), paths
 
 
@@ -180,7 +191,9 @@ def shares_of(text: str, levels: int) -> tuple[Fraction, ...]:
         return (Fraction(1, levels),) * levels
     try:
         told = (
-            [Fraction(part) for part in PRESETS[text]] if text in PRESETS else [exact(part.strip()) for part in text.split(",")]
+            [Fraction(part) for part in PRESETS[text]]
+            if text in PRESETS
+            else [exact(part.strip()) for part in text.split(",")]
         )
     except Refused:
         told = []
@@ -211,8 +224,6 @@ def _named(text: str, along: Along) -> tuple[str, str, str]:
 
 
 def _numbers(along: Along, column: str, values: list[Value]) -> Integers:
-    import numpy as np
-
     if not all(isinstance(value, int) and not isinstance(value, bool) and value >= 0 for value in values):
         code = "bad_invariant" if along.invariant.endswith(f"={column}") else "bad_bounds"
         raise Refused(code, f"{along.places}.{column} holds something else than whole numbers.")
@@ -221,8 +232,6 @@ def _numbers(along: Along, column: str, values: list[Value]) -> Integers:
 
 def bounds_of(along: Along, spine: Spine, workload: Workload, told: list[Integers]) -> tuple[Bound, ...]:
     """Bounds on the levels' nodes: of each leaf's own number in the public table, added up."""
-    import numpy as np
-
     found = []
     shape = [one.cells for one in workload.attributes[1:]]
     for n, (text, numbers) in enumerate(zip((*along.at_least, *along.at_most), told, strict=True)):
@@ -233,9 +242,12 @@ def bounds_of(along: Along, spine: Spine, workload: Workload, told: list[Integer
             axis = next((i for i, one in enumerate(workload.attributes[1:]) if one.name == name), None)
             labels = [] if axis is None else [label(one) for one in workload.attributes[1 + axis].values]
             if axis is None or value not in labels:
-                raise Refused("bad_bounds", f"{cells!r} is not a value of what is counted by.", fix="Write COLUMN@CELLS:VALUE.")
+                raise Refused(
+                    "bad_bounds", f"{cells!r} is not a value of what is counted by.", fix="Write COLUMN@CELLS:VALUE."
+                )
             chosen[:] = np.isin(np.indices(shape)[axis], labels.index(value))
-        at, least = spine.names.index(level), n < len(along.at_least)
+        at = spine.names.index(level)
+        least = n < len(along.at_least)
         of = f", of {cells}" if cells else ""
         words = f"at {'least' if least else 'most'} {column} of {along.places} in each {level}{of}"
         found.append(Bound(words, at, chosen.reshape(-1), spine.summed(numbers, at), least))
@@ -246,8 +258,6 @@ def check_bounds(spine: Spine, bounds: tuple[Bound, ...], held: tuple[int, Integ
     """Refuse bounds that contradict each other, or what is held exact. All of it is public, so this is free."""
     if not bounds:
         return
-    import numpy as np
-
     programs()
     limits = limits_of(spine, bounds)
     if held is None:

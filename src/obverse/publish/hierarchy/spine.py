@@ -1,11 +1,13 @@
 """A spine of levels, from one root to the leaves, and least squares along it: up, then down.
 
-Claim:   `fitted` is generalised least squares under the sums that the tree demands, and `variances` are those of what it gives.
-Proof:   up: a node's own measurement and the sum of its children's best estimates are independent and unbiased, so that their
-         average by precision is the best from below. Down: what the parent's final value and the sum of its children differ
-         by is shared among them by their variances, which is the projection on the constraint in the metric of their
-         precisions; a child's part that is left is independent of the sum: var - var^2/vs + (var/vs)^2 times the parent's final
-         variance. A level whose numbers are known is one that was measured without noise: the same at the limit.
+Claim:   `fitted` is generalised least squares under the sums that the tree demands, and `variances` are those of what
+         it gives.
+Proof:   up: a node's own measurement and the sum of its children's best estimates are independent and unbiased, so that
+         their average by precision is the best from below. Down: what the parent's final value and the sum of its
+         children differ by is shared among them by their variances, which is the projection on the constraint in the
+         metric of their precisions; a child's part that is left is independent of the sum: var - var^2/vs + (var/vs)^2
+         times the parent's final variance. A level whose numbers are known is one that was measured without noise: the
+         same at the limit.
 Assumes: noise is independent between nodes and levels.
 """
 
@@ -13,16 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.core.errors import invariant
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,13 +33,16 @@ class Spine:
     parents: tuple[Integers, ...]  # of each level but the root's, for each node the number of its parent
 
     def __post_init__(self) -> None:
-        import numpy as np
-
         invariant(len(self.names) == len(self.parents) + 1, "a name for each level")
         above = 1
         for parent in self.parents:
             steps = np.diff(parent)
-            whole = len(parent) > 0 and parent[0] == 0 and parent[-1] == above - 1 and bool(((steps == 0) | (steps == 1)).all())
+            whole = (
+                len(parent) > 0
+                and parent[0] == 0
+                and parent[-1] == above - 1
+                and bool(((steps == 0) | (steps == 1)).all())
+            )
             invariant(whole, "siblings stand together, and every node above the leaves has children")
             above = len(parent)
 
@@ -53,14 +56,10 @@ class Spine:
 
     def starts(self, level: int) -> Integers:
         """Where the children of each node above a level begin."""
-        import numpy as np
-
         return np.searchsorted(self.parents[level - 1], np.arange(self.sizes[level - 1])).astype(np.int64)
 
     def groups(self, level: int) -> Integers:
         """For each leaf the node of a level that it is in."""
-        import numpy as np
-
         found = np.arange(self.sizes[-1])
         for parent in reversed(self.parents[level:]):
             found = parent[found]
@@ -68,14 +67,10 @@ class Spine:
 
     def summed(self, leaves: Integers, level: int) -> Integers:
         """Numbers of leaves, in the spine's order, added up to the nodes of a level."""
-        import numpy as np
-
         return np.bincount(self.groups(level), weights=leaves, minlength=self.sizes[level]).astype(np.int64)
 
     def added(self, values: Floats, level: int) -> Floats:
         """Sums over children: from a level to the one above. The last axis runs over nodes."""
-        import numpy as np
-
         found: Floats = np.add.reduceat(values, self.starts(level), axis=-1)
         return found
 
@@ -85,8 +80,6 @@ def below(spine: Spine, own: Sequence[float]) -> list[Floats]:
 
     A level above the leaves that is not measured has `own` infinite; one whose numbers are known has 0.
     """
-    import numpy as np
-
     found: list[Floats] = [np.empty(0)] * len(own)
     found[-1] = np.full(spine.sizes[-1], own[-1])
     for level in range(len(own) - 2, -1, -1):
@@ -97,8 +90,6 @@ def below(spine: Spine, own: Sequence[float]) -> list[Floats]:
 
 def _shares(spine: Spine, up: Sequence[Floats], level: int) -> Floats:
     """Each node's part of what its siblings have to move; none where all of them are known."""
-    import numpy as np
-
     added = spine.added(up[level], level)[spine.parents[level - 1]]
     found: Floats = np.divide(up[level], added, out=np.zeros_like(added), where=added > 0)
     return found

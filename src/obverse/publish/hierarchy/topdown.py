@@ -1,49 +1,42 @@
 """From estimates that add up to whole numbers without negatives that add up: level by level, from the root down.
 
-Claim:   every level's numbers are whole and not negative, and children add up to their parent in every cell; estimates that are
-         so already come back as they are.
-Proof:   siblings are projected on {x >= 0, sum = parent} (Michelot: shift all that are left by the same share of what is
-         missing, drop the negative ones, until none is), then rounded: floors, and the parent's remainder to those whose
-         fraction, with what rounding has so far taken from their node, is largest. A remainder is at least 0 and less than the
-         number of siblings.
+Claim:   every level's numbers are whole and not negative, and children add up to their parent in every cell; estimates
+         that are so already come back as they are.
+Proof:   siblings are projected on {x >= 0, sum = parent} (Michelot: shift all that are left by the same share of what
+         is missing, drop the negative ones, until none is), then rounded: floors, and the parent's remainder to those
+         whose fraction, with what rounding has so far taken from their node, is largest. A remainder is at least 0 and
+         less than the number of siblings.
 Assumes: post-processing alone: it reads estimates and public variances.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.core.errors import invariant
 from obverse.publish.hierarchy.bounds import Limits, Missed, kept, under
 from obverse.publish.hierarchy.spine import Spine
 from obverse.publish.rounding import on_simplex, whole
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Held = tuple[int, Integers]
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Held = tuple[int, Integers]
 
 SWEEPS_MAX = 200
 TINY = 1e-9
 
 
-def topdown(spine: Spine, estimates: list[Floats], held: Held | None = None) -> list[Integers]:
-    """Whole numbers for every level; arrays are cells by nodes. `held`: a level, and totals of its nodes that are kept exactly.
-
-    Levels above a held one are its sums, so that all totals there follow from those that were given.
-    """
-    return constrained(spine, estimates, held, ())[0]
-
-
 def constrained(
     spine: Spine, estimates: list[Floats], held: Held | None, limits: Limits
 ) -> tuple[list[Integers], Missed]:
-    """The same within bounds of each level, and where they leave no room for sums."""
-    import numpy as np
+    """Whole numbers for every level within its bounds, and where these leave no room for sums.
 
+    Arrays are cells by nodes.
+
+    `held`: a level, and totals of its nodes that are kept exactly. Levels above it are its sums.
+    """
     first, totals = held if held is not None else (0, np.array([max(0, round(float(estimates[0].sum())))]))
     found: dict[int, Integers] = {first: filled(estimates[first], totals)}
     missed: Missed = {}
@@ -62,8 +55,6 @@ def constrained(
 
 def filled(estimates: Floats, totals: Integers) -> Integers:
     """Each node's cells, near its estimates, with the given total."""
-    import numpy as np
-
     found = np.empty(estimates.shape, dtype=np.int64)
     for node, total in enumerate(totals.tolist()):
         found[:, node] = whole(on_simplex(np.ascontiguousarray(estimates[:, node]), float(total)), total)
@@ -72,9 +63,8 @@ def filled(estimates: Floats, totals: Integers) -> Integers:
 
 def lowered(spine: Spine, level: int, estimates: Floats, above: Integers) -> Integers:
     """One level: each cell by itself, so that a cell's numbers stay in cache; node totals are kept near in rounding."""
-    import numpy as np
-
-    parent, starts = spine.parents[level - 1], spine.starts(level)
+    parent = spine.parents[level - 1]
+    starts = spine.starts(level)
     found = np.empty(estimates.shape, dtype=np.int64)
     owed = np.zeros(len(parent))
     for cell in range(len(estimates)):
@@ -86,8 +76,6 @@ def lowered(spine: Spine, level: int, estimates: Floats, above: Integers) -> Int
 
 def projected(values: Floats, sums: Floats, parent: Integers, starts: Integers) -> Floats:
     """The nearest numbers without negatives that add up to each parent's sum."""
-    import numpy as np
-
     many = np.diff(starts, append=len(values)).astype(np.float64)
     shift = (sums - np.add.reduceat(values, starts)) / many
     found = values + shift[parent]
@@ -107,7 +95,9 @@ def projected(values: Floats, sums: Floats, parent: Integers, starts: Integers) 
         left = ~done & (found > 0)
         out[chosen[~done & ~left]] = 0.0
         number = np.cumsum(bad) - 1
-        member, chosen, found = number[member[left]], chosen[left], found[left]
+        member = number[member[left]]
+        chosen = chosen[left]
+        found = found[left]
         open_ = open_[bad]
         count = np.bincount(member, minlength=len(open_))
         missing = sums[open_] - np.bincount(member, weights=found, minlength=len(open_))
@@ -119,8 +109,6 @@ def projected(values: Floats, sums: Floats, parent: Integers, starts: Integers) 
 
 def _exact(values: Floats, sums: Floats, starts: Integers, parent: Integers) -> Floats:
     """Sums made right to the last bit that matters: a parent of nothing has children of nothing."""
-    import numpy as np
-
     have = np.add.reduceat(values, starts)
     factor = np.where(have > 0, sums / np.where(have > 0, have, 1.0), 0.0)
     lost = (have <= 0) & (sums > 0)
@@ -132,8 +120,6 @@ def _exact(values: Floats, sums: Floats, starts: Integers, parent: Integers) -> 
 
 def rounded(values: Floats, sums: Integers, parent: Integers, starts: Integers, owed: Floats) -> Integers:
     """Floors, and the rest to the largest fractions; `owed` is what rounding has taken from each node before."""
-    import numpy as np
-
     floors = np.floor(values + TINY)
     rest = sums - np.add.reduceat(floors.astype(np.int64), starts)
     fraction = values - floors

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.core.types import Type
-from obverse.publish.further import Further
-from obverse.publish.quantiles.chosen import range_variance
+from obverse.publish.method import Further, Labels, Terms
 from obverse.publish.quantiles.leaves import Leaves, held, inverted, isotonic
-from obverse.publish.quantiles.split import Split
+from obverse.publish.quantiles.lines import Split, range_variance
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Array = np.ndarray[Any, Any]
+Floats = NDArray[np.float64]
 
-    from obverse.publish.base import Labels, Terms
-
-    Array = np.ndarray[Any, Any]
-    Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -37,7 +34,9 @@ TOLD = {"cdf": "rows up to each leaf", "ranges": "rows in ranges", "leaves": "ro
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """One table of counts: its kind, of all rows or by group (place 1), and the standard deviations, alike in every group."""
+    """One table of counts: its kind, of all rows or by group (place 1), and the standard deviations, alike in every
+    group.
+    """
 
     kind: str
     place: int
@@ -55,8 +54,6 @@ def numbers_of(
     split: Split, count: int, kinds: Sequence[str], ranges: Sequence[tuple[int, int]], titles: Sequence[Title]
 ) -> list[Numbers]:
     """From noise alone. `count` leaves are told; one more may hold what is missing."""
-    import numpy as np
-
     found: list[Numbers] = []
     spread = split.against(np.zeros(split.line.leaves))
     for kind in kinds:
@@ -81,12 +78,11 @@ def _range(split: Split, leaves: tuple[int, int], place: int) -> float:
 
 def spreads(split: Split, count: int, at: Sequence[Fraction], place: int) -> tuple[Floats, list[Floats]]:
     """Standard deviations of every prefix; and, for each quantile, of every prefix less its share of the whole."""
-    import numpy as np
-
     known = np.arange(split.line.leaves) < count
     spread = split.against(known.astype(np.float64))
     own, shared = (spread.within, spread.within_with) if place else (spread.over, spread.over_with)
-    own, shared = own[:count], shared[:count]
+    own = own[:count]
+    shared = shared[:count]
     ranks = [np.sqrt(np.maximum(own + float(q) ** 2 * own[-1] - 2 * float(q) * shared, 0.0)) for q in at]
     return np.sqrt(own), ranks
 
@@ -98,13 +94,13 @@ def rank_errors(split: Split, count: int, at: Sequence[Fraction], place: int) ->
 
 def crossed(groups: Labels, own: Labels) -> Labels:
     """Every group with every row of its own, which run fastest."""
-    import numpy as np
-
     size = len(next(iter(own[0].values())))
     many = len(next(iter(groups[0].values()))) if groups[0] else 1
     found: dict[str, Array] = {}
     for name, values in groups[0].items():
-        found[name] = np.ma.array(np.repeat(np.ma.getdata(values), size), mask=np.repeat(np.ma.getmaskarray(values), size))
+        found[name] = np.ma.array(
+            np.repeat(np.ma.getdata(values), size), mask=np.repeat(np.ma.getmaskarray(values), size)
+        )
     for name, values in own[0].items():
         found[name] = np.tile(values, many)
     return found, {**groups[1], **own[1]}
@@ -114,9 +110,8 @@ def quantile_sheet(
     title: Title, keys: Labels, split: Split, prefixes: Array, told: Told, at: Sequence[Fraction], place: int
 ) -> Further:
     """Quantiles of each group, each with an interval by itself and with one that holds together with all others."""
-    import numpy as np
-
-    leaves, many = told.leaves, len(at) * len(prefixes)
+    leaves = told.leaves
+    many = len(at) * len(prefixes)
     ranks = spreads(split, leaves.count, at, place)[1]
     rising = isotonic(prefixes)
     found: dict[str, list[float | None]] = {name: [] for name in ("value", "low", "high", "band_low", "band_high")}
@@ -132,10 +127,14 @@ def quantile_sheet(
         masked = [value is None for value in values]
         columns[name] = np.ma.array([value or 0.0 for value in values], mask=masked)
     words = (
-        "quantiles. `low` and `high` hold each one by itself with 95 %; `band_low` and `band_high` hold all of the sheet at "
-        "once, with 95 %. The ends are those of leaves. A value is missing where the noisy number of rows is not above zero."
+        "quantiles. `low` and `high` hold each one by itself with 95 %; `band_low` and `band_high` hold all of the "
+        "sheet at "
+        "once, with 95 %. The ends are those of leaves. A value is missing where the noisy number of rows is not above "
+        "zero."
     )
-    return Further(f"{title[0]}: quantiles", f"quantiles-{title[1]}", columns, types | dict.fromkeys(found, Type.DOUBLE), words)
+    return Further(
+        f"{title[0]}: quantiles", f"quantiles-{title[1]}", columns, types | dict.fromkeys(found, Type.DOUBLE), words
+    )
 
 
 def band_sheet(title: Title, keys: Labels, split: Split, prefixes: Array, told: Told, place: int) -> Further:
@@ -143,8 +142,6 @@ def band_sheet(title: Title, keys: Labels, split: Split, prefixes: Array, told: 
 
     What rises has a lower end that is at least those before it, and an upper end that is at most those after it.
     """
-    import numpy as np
-
     leaves = told.leaves
     wide = told.terms.half(spreads(split, leaves.count, (), place)[0], told.step, prefixes.size)
     rising = isotonic(prefixes)
@@ -157,7 +154,8 @@ def band_sheet(title: Title, keys: Labels, split: Split, prefixes: Array, told: 
     made = {"share": share, "rows": rising, "band_low": low, "band_high": high}
     columns |= {name: values.reshape(-1) for name, values in made.items()}
     words = (
-        f"the CDF: the `share` of rows whose number is {leaves.ends} `up_to`, and how many `rows` that are, made to rise. "
+        f"the CDF: the `share` of rows whose number is {leaves.ends} `up_to`, and how many `rows` that are, made to "
+        "rise. "
         "`band_low` and `band_high`, in rows, hold all leaves of the sheet at once, with 95 %."
     )
     types = types | dict.fromkeys(made, Type.DOUBLE)

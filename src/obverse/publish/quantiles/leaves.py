@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.core.errors import Refused, invariant
 from obverse.core.numbers import plain
 from obverse.core.types import Type
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Array = np.ndarray[Any, Any]
+Floats = NDArray[np.float64]
 
-    Array = np.ndarray[Any, Any]
-    Floats = NDArray[np.float64]
 
 DIGITS = 12
 
@@ -36,7 +36,9 @@ class Leaves:
     def __post_init__(self) -> None:
         invariant(len(self.lows) == len(self.highs) >= 2, "a line has leaves")
         rising = all(a < b for a, b in pairwise(self.lows)) and all(a <= b for a, b in zip(self.lows, self.highs))
-        invariant(rising and all(h <= low for h, low in zip(self.highs, self.lows[1:])), "leaves rise and do not overlap")
+        invariant(
+            rising and all(h <= low for h, low in zip(self.highs, self.lows[1:])), "leaves rise and do not overlap"
+        )
 
     @property
     def count(self) -> int:
@@ -67,9 +69,9 @@ class Leaves:
 
     def numbers(self, ends: Sequence[Fraction]) -> Array:
         """Ends of leaves as a column."""
-        import numpy as np
-
-        return np.array([int(end) if self.whole else float(end) for end in ends], dtype=np.int64 if self.whole else np.float64)
+        return np.array(
+            [int(end) if self.whole else float(end) for end in ends], dtype=np.int64 if self.whole else np.float64
+        )
 
     def between(self, first: Fraction, last: Fraction) -> tuple[int, int]:
         """The leaves that a range is made of."""
@@ -83,7 +85,11 @@ class Leaves:
         )
 
     def as_json(self) -> dict[str, Any]:
-        return {"lows": [str(end) for end in self.lows], "highs": [str(end) for end in self.highs], "closed": self.closed}
+        return {
+            "lows": [str(end) for end in self.lows],
+            "highs": [str(end) for end in self.highs],
+            "closed": self.closed,
+        }
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> Leaves:
@@ -93,17 +99,18 @@ class Leaves:
 
 def isotonic(values: Floats) -> Floats:
     """The nearest rising numbers that are not negative, of each row: neighbours that fall are put at their mean."""
-    import numpy as np
-
     found = np.empty(values.shape)
     for row, out in zip(values.reshape(-1, values.shape[-1]), found.reshape(-1, values.shape[-1])):
         means: list[float] = []
         sizes: list[int] = []
         for value in row.tolist():
-            mean, size = value, 1
+            mean = value
+            size = 1
             while means and means[-1] >= mean:
-                before, many = means.pop(), sizes.pop()
-                mean, size = (before * many + mean * size) / (many + size), many + size
+                before = means.pop()
+                many = sizes.pop()
+                mean = (before * many + mean * size) / (many + size)
+                size = many + size
             means.append(mean)
             sizes.append(size)
         out[:] = np.repeat(np.maximum(means, 0.0), sizes)
@@ -115,30 +122,28 @@ def inverted(rising: Floats, total: float, leaves: Leaves, at: Fraction) -> floa
 
     `total` is unbiased; what was made to rise is too high at its end, where noise has only gone up.
     """
-    import numpy as np
-
     if total <= 0 or rising[-1] <= 0:
         return None
     target = min(float(at) * total, float(rising[-1]))
     place = min(int(np.searchsorted(rising, target)), leaves.count - 1)
     before = float(rising[place - 1]) if place else 0.0
     part = (target - before) / (float(rising[place]) - before) if rising[place] > before else 1.0
-    low, high = float(leaves.lows[place]), float(leaves.highs[place])
+    low = float(leaves.lows[place])
+    high = float(leaves.highs[place])
     return low + part * (high - low)
 
 
 def held(prefixes: Floats, wide: Floats, at: Fraction) -> tuple[int, int]:
-    """Between which leaves a quantile lies; `wide` is how far the noise of prefix less `at` times the last one may stray.
+    """Between which leaves a quantile lies; `wide` is how far the noise of prefix less `at` times the last one may
+    stray.
 
     Claim:   with twice the chance that one of those differences strays further to one side, it does not.
-    Proof:   the quantile is the first leaf i whose prefix is at least `at` of the whole. Let g be the differences. Of leaf i, g
-             is not negative, so that its estimate and `wide` reach 0 but with one such chance: the first leaf of which that
-             is so is at most i. Of the leaf before, g is negative, so that its estimate less as much is below 0 but with one
-             such chance: the last leaf after such a one is at least i. No other event is used.
+    Proof:   the quantile is the first leaf i whose prefix is at least `at` of the whole. Let g be the differences. Of
+             leaf i, g is not negative, so that its estimate and `wide` reach 0 but with one such chance: the first leaf
+             of which that is so is at most i. Of the leaf before, g is negative, so that its estimate less as much is
+             below 0 but with one such chance: the last leaf after such a one is at least i. No other event is used.
     Assumes: estimates are unbiased.
     """
-    import numpy as np
-
     moved = prefixes - float(at) * prefixes[-1]
     above = np.flatnonzero(moved + wide >= 0)
     under = np.flatnonzero((moved - wide)[:-1] < 0)

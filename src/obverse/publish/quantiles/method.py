@@ -1,4 +1,7 @@
-"""The distribution of one number: its CDF, ranges and quantiles, with bands; over all rows and within groups of them."""
+"""The distribution of one number: its CDF, ranges and quantiles, with bands; over all rows and within groups of them.
+
+Pictures of a distribution's release: the CDF of each group in its band, and the quantiles of all groups.
+"""
 
 from __future__ import annotations
 
@@ -6,44 +9,124 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
+
+from obverse.answers.svg import BARS_MAX, Mark, StepCurve, curve, figure, whiskers
 from obverse.core.errors import Refused, invariant
 from obverse.core.numbers import plain
 from obverse.core.types import Type
-from obverse.plan.strategy.linear import Kept, Linear, Summed
-from obverse.plan.strategy.strategy import Block, Strategy
-from obverse.publish.base import Draft, Expected, Labels, Law, Measured, Outcome, Published, Terms, worth
-from obverse.publish.further import Further
-from obverse.publish.labels import cell_labels, workload_json, workload_of
-from obverse.publish.quantiles.chosen import Asked, chosen, share_of_all
+from obverse.plan.strategy.matrix import Block, Kept, Linear, Strategy, Summed
+from obverse.publish.method import Draft, Expected, Further, Labels, Law, Measured, Outcome, Published, Terms, worth
 from obverse.publish.quantiles.distribution import Told, band_sheet, crossed, numbers_of, quantile_sheet, rank_errors
-from obverse.publish.quantiles.figures import pictures
 from obverse.publish.quantiles.leaves import Leaves, isotonic
-from obverse.publish.quantiles.split import OVER, WITHIN, Split, line_named, part_named, split_of
-from obverse.publish.workload import Workload
+from obverse.publish.quantiles.lines import (
+    OVER,
+    WITHIN,
+    Asked,
+    Split,
+    chosen,
+    line_named,
+    part_named,
+    share_of_all,
+    split_of,
+)
+from obverse.publish.workload import Workload, cell_labels, label, workload_json, workload_of
 
-if TYPE_CHECKING:
-    import numpy as np
+Array = np.ndarray[Any, Any]
 
-    Array = np.ndarray[Any, Any]
 
-KEYS = {"up_to", "from", "to", "leaf", "leaves", "quantile", "share", "rows", "band_low", "band_high"}  # our own columns
+CURVES_MAX = 8
+FIGURES = ("quantile", "value", "low", "high", "band_low", "band_high")
+
+
+def pictures(
+    outcome: Outcome, titles: Sequence[tuple[str, str]], leaves: Leaves, groups: int
+) -> dict[str, tuple[str, str]]:
+    """Curves of all rows and of few groups; quantiles of groups where there is room."""
+    found = {}
+    for place, (title, file) in enumerate(titles):
+        told = outcome.further[2 * place]
+        band = outcome.further[2 * place + 1]
+        many = groups**place
+        named = names_of(told, many)
+        for n in range(many if many <= CURVES_MAX else 0):
+            shown = f"{title}: {named[n]}" if named[n] else title
+            end = f"-{n + 1}" if place else ""
+            total = float(band.columns["rows"].reshape(many, -1)[n, -1])
+            note = (
+                f"share of about {figure(total)} rows; the band holds the whole curve with 95 %, whiskers each quantile"
+            )
+            line = curve_of(band, leaves, many, n, total)
+            drawn = curve(f"{shown}: CDF and quantiles", note, line, marks_of(told, many, n), title)
+            found[f"cdf-{file}{end}.svg"] = f"{shown}: CDF and quantiles", drawn
+        rows = len(told.columns["quantile"])
+        if place and rows <= BARS_MAX:
+            marks = [mark for n in range(many) for mark in marks_of(told, many, n, named[n])]
+            words = f"{title}: quantiles"
+            ends = (float(leaves.lows[0]), float(leaves.highs[-1]))
+            found[f"quantiles-{file}.svg"] = words, whiskers(words, "each with its own 95 % interval", marks, *ends)
+    return found
+
+
+def names_of(told: Further, groups: int) -> list[str]:
+    """Each group's name: the values of its columns."""
+    keys = [values for name, values in told.columns.items() if name not in FIGURES]
+    step = len(told.columns["quantile"]) // groups
+    return [
+        ", ".join(label(None if np.ma.is_masked(one[n * step]) else one[n * step]) for one in keys)
+        for n in range(groups)
+    ]
+
+
+def curve_of(band: Further, leaves: Leaves, groups: int, group: int, total: float) -> StepCurve:
+    def part(name: str) -> Array:
+        found: Array = band.columns[name].reshape(groups, -1)[group]
+        return found
+
+    lows = part("band_low") / max(total, 1.0)
+    highs = part("band_high") / max(total, 1.0)
+    start = float(leaves.lows[0])
+    stepped = leaves.lows == leaves.highs
+    places = [float(end) for end in leaves.highs]
+    return StepCurve(
+        start=start,
+        places=places,
+        shares=part("share").tolist(),
+        lows=lows.tolist(),
+        highs=highs.tolist(),
+        stepped=stepped,
+    )
+
+
+def marks_of(told: Further, groups: int, group: int, name: str = "") -> list[Mark]:
+    many = len(told.columns["quantile"]) // groups
+    found = []
+    for n in range(group * many, (group + 1) * many):
+        share, value, low, high = (told.columns[one][n] for one in ("quantile", "value", "low", "high"))
+        kept = None if np.ma.is_masked(value) else float(value)
+        found.append(Mark(f"{name} {share:g}".strip(), float(share), kept, float(low), float(high)))
+    return found
+
+
+# our own columns
+KEYS = {"up_to", "from", "to", "leaf", "leaves", "quantile", "share", "rows", "band_low", "band_high"}
 
 
 @dataclass(frozen=True, slots=True)
 class Quantiles:
     """The leaves of one number, counted along their line, in each group of rows.
 
-    Claim:   one loss for everything, as the door charges it. Prefix sums, ranges and leaves are unbiased, add up, and have
-             the variances told; counts are whole numbers that rise along the line. An interval holds its number with 95 %, a
-             band all numbers of its sheet at once.
-    Proof:   each part of the line is one map of the leaves, by itself in each group (Kept) and over all of them (Summed): norms
-             are the plan's business. Estimates: publish/quantiles/split, of publish/quantiles/line or
-             publish/quantiles/branches. Intervals of quantiles:
-             leaves.held, of differences whose variance is exact. Bands: each number gets an equal part of the 5 %.
-    Assumes: each row has one leaf, or none where its number is missing, and one group; leaves and groups are public. Sums of
-             Laplace noise are taken to stray no more often than one such noise of their variance does.
+    Claim:   one loss for everything, as the door charges it. Prefix sums, ranges and leaves are unbiased, add up, and
+             have the variances told; counts are whole numbers that rise along the line. An interval holds its number
+             with 95 %, a band all numbers of its sheet at once.
+    Proof:   each part of the line is one map of the leaves, by itself in each group (Kept) and over all of them
+             (Summed): norms are the plan's business. Estimates: publish/quantiles/lines, of publish/quantiles/lines or
+             publish/quantiles/lines. Intervals of quantiles: leaves.held, of differences whose variance is exact.
+             Bands: each number gets an equal part of the 5 %.
+    Assumes: each row has one leaf, or none where its number is missing, and one group; leaves and groups are public.
+             Sums of Laplace noise are taken to stray no more often than one such noise of their variance does.
     """
 
     workload: Workload  # the number's leaves first, then what groups are made of
@@ -61,7 +144,9 @@ class Quantiles:
     def __post_init__(self) -> None:
         invariant(self.size - self.leaves.count in (0, 1), "a leaf for each value, and perhaps one for what is missing")
         if not self.at or any(not 0 < one < 1 for one in self.at) or len(set(self.at)) < len(self.at):
-            raise Refused("bad_quantile", "quantiles are different numbers between 0 and 1.", fix="Write --at 0.25,0.5,0.75.")
+            raise Refused(
+                "bad_quantile", "quantiles are different numbers between 0 and 1.", fix="Write --at 0.25,0.5,0.75."
+            )
 
     @classmethod
     def example(cls, workload: Workload) -> Quantiles:
@@ -88,7 +173,8 @@ class Quantiles:
 
     def weighted(self, terms: Terms, weights: Mapping[str, Fraction]) -> Draft:
         line = line_named(list(weights), self.size)
-        maps, rest = dict(zip(line.parts, line.maps())), self.workload.attributes[1:]
+        maps = dict(zip(line.parts, line.maps()))
+        rest = self.workload.attributes[1:]
         blocks = []
         for name, weight in weights.items():
             kind, _, part = name.partition(":")
@@ -103,16 +189,20 @@ class Quantiles:
         """What is told, of all rows and of each group, with names of files."""
         name = self.workload.attributes[0].name
         by = " x ".join(one.name for one in self.workload.attributes[1:])
-        words = ["".join(c if c.isalnum() and c.isascii() else "_" for c in one.name) for one in self.workload.attributes]
+        words = [
+            "".join(c if c.isalnum() and c.isascii() else "_" for c in one.name) for one in self.workload.attributes
+        ]
         return [(name, words[0][:60]), (f"{name} by {by}", "-".join(words)[:80])][: 2 if by else 1]
 
     def errors(self, measured: Measured, terms: Terms) -> tuple[Expected, ...]:
-        import numpy as np
-
-        split, step = self.split(measured), worth(measured)
+        split = self.split(measured)
+        step = worth(measured)
         found = [
             Expected(
-                one.title, one.file, len(one.stddev) * split.groups**one.place, one.mean,
+                one.title,
+                one.file,
+                len(one.stddev) * split.groups**one.place,
+                one.mean,
                 float(terms.half(np.array(one.mean), step)),
             )
             for one in numbers_of(split, self.leaves.count, self.kinds, self.ranges, self.titles())
@@ -125,9 +215,8 @@ class Quantiles:
         return tuple(found)
 
     def finish(self, measured: Measured, terms: Terms) -> Outcome:
-        import numpy as np
-
-        split, count = self.split(measured), self.leaves.count
+        split = self.split(measured)
+        count = self.leaves.count
         over, within = (one[..., :count] for one in split.prefixes(measured))
         rounded = np.rint(isotonic(within)).astype(np.int64)
         values: list[tuple[Any, Any]] = [(over[None], rounded.sum(axis=0)[None]), (within, rounded)]
@@ -141,8 +230,6 @@ class Quantiles:
 
     def told(self, kind: str, prefixes: Array) -> Array:
         """The numbers of a table, from the prefixes of each group."""
-        import numpy as np
-
         if kind == "cdf":
             return prefixes
         before = np.concatenate([np.zeros((len(prefixes), 1), dtype=prefixes.dtype), prefixes], axis=1)
@@ -152,7 +239,8 @@ class Quantiles:
         return np.stack([before[:, last + 1] - before[:, first] for first, last in self.ranges], axis=1)
 
     def further(self, split: Split, prefixes: Sequence[Array], terms: Terms, step: float) -> tuple[Further, ...]:
-        found, told = [], Told(self.leaves, terms, step)
+        found = []
+        told = Told(self.leaves, terms, step)
         for place, (title, file) in enumerate(self.titles()):
             keys = self.keys(place)
             found.append(quantile_sheet((title, file), keys, split, prefixes[place], told, self.at, place))
@@ -173,8 +261,6 @@ class Quantiles:
 
     def block_labels(self, name: str) -> Labels:
         """What an entry covers, and the group that it is of, which runs fastest."""
-        import numpy as np
-
         kind, line, place = part_named(name, self.size)
         columns, types = self.keys(1 if kind == WITHIN and len(self.workload.attributes) > 1 else 0)
         covers = np.array([self._covered(*ends) for ends in line.covers(place)], dtype=object)
@@ -187,7 +273,8 @@ class Quantiles:
 
     def _covered(self, first: int, last: int) -> str:
         """From leaf to leaf, in words."""
-        count, leaves = self.leaves.count, self.leaves
+        count = self.leaves.count
+        leaves = self.leaves
         if first >= count:
             return "missing"
         end = min(last, count - 1)
@@ -196,8 +283,6 @@ class Quantiles:
 
     def labels(self, place: int) -> Labels:
         """The group, then the leaf or range."""
-        import numpy as np
-
         kinds = [(kind, n) for kind in self.kinds for n in range(len(self.titles()))]
         kind, by = kinds[place]
         columns, types = self.keys(by)
@@ -209,16 +294,17 @@ class Quantiles:
         else:
             ends = [(self.leaves.lows[first], self.leaves.highs[last]) for first, last in self.ranges]
             own = {name: self.leaves.numbers(one) for name, one in zip(("from", "to"), zip(*ends))}
-        return crossed((columns, types), (own, {name: Type.TEXT if name == "leaf" else self.leaves.type for name in own}))
+        return crossed(
+            (columns, types), (own, {name: Type.TEXT if name == "leaf" else self.leaves.type for name in own})
+        )
 
     @property
     def kinds(self) -> tuple[str, ...]:
         return ("cdf", *(("ranges",) if self.ranges else ()), *(("leaves",) if self.single else ()))
 
     def laws(self, tables: Sequence[Mapping[str, Array]], agree: bool) -> list[Law]:
-        import numpy as np
-
-        many, count = len(self.titles()), self.leaves.count
+        many = len(self.titles())
+        count = self.leaves.count
         shaped = []
         for n, table in enumerate(tables):
             shaped.append({name: table[name].reshape(self.groups ** (n % many), -1) for name in ("count", "estimate")})
@@ -226,7 +312,8 @@ class Quantiles:
         sums = ranges = True
         for n, kind in enumerate(self.kinds):
             for name in ("count", "estimate"):
-                whole, parts = shaped[many * n][name], shaped[many * n + many - 1][name]
+                whole = shaped[many * n][name]
+                parts = shaped[many * n + many - 1][name]
                 sums = sums and bool(np.allclose(parts.sum(axis=0), whole[0], atol=1e-3))
                 for by in range(many):
                     told = self.told(kind, shaped[by][name].reshape(-1, count))
@@ -255,4 +342,6 @@ class Quantiles:
     def from_json(cls, fields: dict[str, Any]) -> Quantiles:
         leaves = Leaves.from_json(fields["leaves"])
         ranges = tuple((int(first), int(last)) for first, last in fields["ranges"])
-        return cls(workload_of(fields), leaves, tuple(Fraction(one) for one in fields["at"]), ranges, bool(fields["single"]))
+        return cls(
+            workload_of(fields), leaves, tuple(Fraction(one) for one in fields["at"]), ranges, bool(fields["single"])
+        )

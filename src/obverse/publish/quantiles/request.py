@@ -7,23 +7,22 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from obverse.catalog.model import Catalog, Column
 from obverse.core.bounds import Interval
 from obverse.core.errors import Refused, invariant
 from obverse.core.numbers import exact
 from obverse.core.types import Type
-from obverse.publish.publishing import Priced, Release, priced, terms_of
+from obverse.publish.pipeline import Priced, Release, priced, terms_of
 from obverse.publish.quantiles.leaves import Leaves
 from obverse.publish.quantiles.method import Quantiles
-from obverse.publish.tables.publish_tables import Cut, Wanted, asked, quoted, undeclared
+from obverse.publish.tables.request import Cut, Wanted, asked, quoted, undeclared
 from obverse.publish.workload import Attribute
+from obverse.session.session import Session
 
-if TYPE_CHECKING:
-    from obverse.session.session import Session
-
-LEAVES_MAX, LEAVES_USUAL = 4096, 1024
+LEAVES_MAX = 4096
+LEAVES_USUAL = 1024
 EDGES_MAX = 400  # leaves that are written one by one
 AT = "0.25,0.5,0.75"
 
@@ -127,13 +126,17 @@ def cut(column: Column, text: str) -> tuple[Leaves, str]:
 
 
 def _even(column: Column, bounds: Interval, width: Fraction | None) -> tuple[Leaves, str]:
-    """Leaves of one width. On a grid each holds whole steps, and is cut between grid points, so that none lies on an edge."""
+    """Leaves of one width. On a grid each holds whole steps, and is cut between grid points, so that none lies on an
+    edge.
+    """
     step = column.grid if column.grid is not None else Fraction(1) if column.type is Type.INTEGER else None
     if width is None:
         single = step is not None and bounds.spread // step < LEAVES_MAX
         width = step if step is not None and single else _round(bounds.spread, step)
     if width <= 0 or (step is not None and (width / step).denominator != 1):
-        raise Refused("bad_bins", f"a leaf of {column.name!r} holds whole steps of its grid.", fix="Write a multiple of it.")
+        raise Refused(
+            "bad_bins", f"a leaf of {column.name!r} holds whole steps of its grid.", fix="Write a multiple of it."
+        )
     whole = step if step is not None and (column.type is Type.INTEGER or width == step) else None
     count = int(-(-bounds.spread // width)) if whole is None else int((bounds.spread // whole * whole) // width) + 1
     if not 2 <= count <= LEAVES_MAX:

@@ -1,4 +1,6 @@
-"""A folder of synthetic rows checked by itself: its course is walked again, and its rows are compared with its model."""
+"""A folder of synthetic rows checked by itself: its course is walked again, and its rows are compared with its
+model.
+"""
 
 from __future__ import annotations
 
@@ -7,31 +9,32 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.core.errors import InvariantBroken, invariant
 from obverse.core.types import Value
 from obverse.plan.strategy.adaptive import Chosen, Ground, Noised, Step, Taken, Walked, again, walk
-from obverse.publish.base import Law, Measured
-from obverse.publish.folder.claimed import within_claim
 from obverse.publish.folder.metadata import Figures, cells_of
-from obverse.publish.labels import label
+from obverse.publish.folder.statement import within_claim
+from obverse.publish.method import Law, Measured
 from obverse.publish.synthetic.marginals import variance
 from obverse.publish.synthetic.method import Synthetic
-from obverse.publish.workload import Attribute
+from obverse.publish.workload import Attribute, label
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Array = np.ndarray[Any, Any]
+Integers = NDArray[np.int64]
 
-    Array = np.ndarray[Any, Any]
-    Integers = NDArray[np.int64]
 
 UNLIKELY = 1e-9  # of all pairs together, were rows drawn one by one
 
 
 def course_laws(method: Synthetic, measured: Measured, figures: Figures, claim: Mapping[str, Any]) -> list[Law]:
-    """What was measured and chosen is what the course does next, at every step, and all of it costs no more than is claimed."""
+    """What was measured and chosen is what the course does next, at every step, and all of it costs no more than is
+    claimed.
+    """
     name = "rho" if figures.terms.accounting == "zcdp" else "epsilon"
     try:
         walked = walked_again(method, measured, figures)
@@ -41,7 +44,8 @@ def course_laws(method: Synthetic, measured: Measured, figures: Figures, claim: 
     noise = [m for step in walked.steps if isinstance(step, Noised) for m in step.mechanisms]
     same = len(noise) == len(measured) and all(variance(a) == variance(b.mechanism) for a, b in zip(noise, measured))
     same = same and within_claim(claim, figures.terms.accounting, figures.terms.neighbours.value, figures.loss)
-    spent, words = walked.spent, f"at most {float(figures.loss):.6g} is claimed"
+    spent = walked.spent
+    words = f"at most {float(figures.loss):.6g} is claimed"
     first = walked.steps[0]
     assert isinstance(first, Noised)
     seen = method.course.look(first, walked.taken[0], _ground(method, figures), figures.loss)
@@ -56,8 +60,6 @@ def course_laws(method: Synthetic, measured: Measured, figures: Figures, claim: 
 
 
 def walked_again(method: Synthetic, measured: Measured, figures: Figures) -> Walked:
-    import numpy as np
-
     measurements = again(tuple(one.values for one in measured if one.values is not None))
     choices = again(tuple(np.array([one], dtype=np.int64) for one in method.choices))
 
@@ -83,9 +85,9 @@ def _ground(method: Synthetic, figures: Figures) -> Ground:
 
 
 def row_laws(method: Synthetic, measured: Measured, out: Path, counts: list[Array]) -> list[Law]:
-    """The rows are those that the tables count, and every pair of columns is as far from the model as drawing explains."""
-    import numpy as np
-
+    """The rows are those that the tables count, and every pair of columns is as far from the model as drawing
+    explains.
+    """
     codes = codes_of(method.workload.attributes, out / "data" / "synthetic.csv")
     if codes is None:
         return [Law("rows", False, "a row holds a value that is not in the public list")]
@@ -94,7 +96,9 @@ def row_laws(method: Synthetic, measured: Measured, out: Path, counts: list[Arra
         alias = _alias(one.values)
         own = np.bincount(alias, weights=have, minlength=one.cells)
         tallied = tallied and bool(np.array_equal(np.bincount(code, minlength=one.cells), own))
-    far, n, model = 0.0, max(1, len(codes[0])), method.fitted(measured).model
+    far = 0.0
+    n = max(1, len(codes[0]))
+    model = method.fitted(measured).model
     columns = [i for i, one in enumerate(method.workload.attributes) if told_apart(one.values)]
     pairs = list(combinations(columns, 2))
     for a, b in pairs:
@@ -110,16 +114,14 @@ def drawn_apart(chances: Array, rows: int, pairs: int = 1) -> float:
 
     The mean is at most half the sum of standard deviations; one row moves it by at most 1/rows (McDiarmid).
     """
-    import numpy as np
-
     mean = 0.5 * float(np.sqrt(np.clip(chances * (1 - chances), 0, None) / rows).sum())
     return mean + math.sqrt(math.log(pairs / UNLIKELY) / (2 * rows))
 
 
 def codes_of(attributes: Sequence[Attribute], path: Path, skipped: int = 0) -> list[Integers] | None:
-    """The rows of a CSV file as places of values, after columns that are skipped; None where a value is none of them."""
-    import numpy as np
-
+    """The rows of a CSV file as places of values, after columns that are skipped; None where a value is none of
+    them.
+    """
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     found = []

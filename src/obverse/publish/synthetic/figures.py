@@ -1,24 +1,24 @@
-"""Pictures of synthetic rows: each column's counts against what was measured, and how strongly columns hang together."""
+"""Pictures of synthetic rows: each column's counts against what was measured, and how strongly columns hang
+together.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from obverse.answers.chart import BAR, WHISKER
-from obverse.answers.plots import BARS_MAX, LETTER, LINE, STYLE, figure, short
+from obverse.answers.svg import BARS_MAX, LETTER, LINE, STYLE, figure, short
 from obverse.core.types import Value
-from obverse.publish.labels import label
-from obverse.publish.workload import Workload
+from obverse.publish.method import Outcome
+from obverse.publish.workload import Workload, label
 
-if TYPE_CHECKING:
-    import numpy as np
+Array = np.ndarray[Any, Any]
 
-    from obverse.publish.base import Outcome
-
-    Array = np.ndarray[Any, Any]
 
 COLUMNS_MAX = 40  # of the picture of all pairs
 WIDTH = 460.0
@@ -41,8 +41,6 @@ def pictures(workload: Workload, edges: Sequence[tuple[int, ...]], outcome: Outc
 
 def strengths(workload: Workload, outcome: Outcome) -> Array:
     """Cramer's V of every two columns of the rows: nought if they are independent, one if either tells the other."""
-    import numpy as np
-
     rows, _ = outcome.rows["synthetic"]
     codes = [(_codes(one.values, values), one.cells) for one, values in zip(workload.attributes, rows.values())]
     found = np.zeros((len(codes), len(codes)))
@@ -55,15 +53,11 @@ def strengths(workload: Workload, outcome: Outcome) -> Array:
 
 def _codes(known: Sequence[Value], values: Array) -> Array:
     """Places among the values that are known; what is masked is missing."""
-    import numpy as np
-
     places = {value: place for place, value in enumerate(known)}
     return np.fromiter((places[value] for value in values.tolist()), dtype=np.int64, count=len(values))
 
 
 def cramer(table: Array) -> float:
-    import numpy as np
-
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     total = table.sum()
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / total
@@ -86,8 +80,10 @@ def column(title: str, names: Sequence[str], counts: Array, values: Array, half:
     parts = _head(title, note, max(left + WIDTH + 90, 520), height)
     zero = left - low * scale
     for n, name in enumerate(told):
-        y, end = 50 + LINE * n, zero + float(counts[n]) * scale
-        a, b = zero + float(values[n] - half[n]) * scale, zero + float(values[n] + half[n]) * scale
+        y = 50 + LINE * n
+        end = zero + float(counts[n]) * scale
+        a = zero + float(values[n] - half[n]) * scale
+        b = zero + float(values[n] + half[n]) * scale
         parts += [
             f'<text x="{left - 8:.1f}" y="{y + 13}" text-anchor="end">{escape(name)}</text>',
             f'<rect x="{zero:.1f}" y="{y + 1}" width="{max(end - zero, 0.5):.1f}" height="16" fill="{BAR}"/>',
@@ -104,8 +100,10 @@ def association(title: str, names: Sequence[str], values: Array, edges: Sequence
     size = 34
     told = [short(name, 22) for name in names]
     longest = max(len(name) for name in told) * LETTER
-    left, top = longest + 16, 54 + 0.7 * longest + 12
-    width, height = left + size * len(told) + 0.8 * longest + 20, top + size * len(told) + 14
+    left = longest + 16
+    top = 54 + 0.7 * longest + 12
+    width = left + size * len(told) + 0.8 * longest + 20
+    height = top + size * len(told) + 14
     note = "Cramer's V, in hundredths; a frame: the pair was chosen and measured, the others follow from the model"
     parts = _head(title, note, max(width, 640), height)
     framed = {pair for part in edges for pair in permutations(part, 2)}
@@ -134,7 +132,8 @@ def _square(x: float, y: float, size: int, value: float, *, framed: bool) -> lis
 
 def _head(title: str, note: str, width: float, height: float) -> list[str]:
     return [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" style="{STYLE}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" style="{STYLE}" '
+        'role="img">',
         f"<title>{escape(title)}</title>",
         '<rect width="100%" height="100%" fill="white"/>',
         f'<text x="8" y="20" font-weight="600" font-size="14">{escape(short(title, 80))}</text>',

@@ -1,27 +1,104 @@
-"""From noisy columns and tables to a model: least squares, shrinking towards independence, projection and raking."""
+"""From noisy columns and tables to a model: least squares, shrinking towards independence, projection and raking.
+
+Tables of three columns: what they tell of pairs, and what they tell beside them.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.publish.rounding import on_simplex
-from obverse.publish.synthetic.forest import Forest, Grouped, rooted
-from obverse.publish.synthetic.junction import Clique, fitted, independent, junction, margin
-from obverse.publish.synthetic.network import Network
-from obverse.publish.synthetic.triples import Noisy, pairs_of, ratio, third
+from obverse.publish.synthetic.model import (
+    Clique,
+    Edge,
+    Forest,
+    Grouped,
+    Network,
+    fitted,
+    independent,
+    junction,
+    margin,
+    rooted,
+    scaled,
+)
 from obverse.publish.tables.effects import centred
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
-RAKED, SOFT = 50, 1e-4  # sweeps; independence mixed in, so that no cell is kept out by noise
+TRIPLE_SWEEPS = 20  # sweeps
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Noisy:
+    """Counts with noise of one variance."""
+
+    counts: Floats
+    variance: float
+
+
+def pooled(several: Sequence[Noisy]) -> Noisy:
+    """Of the same counts, by precision."""
+    precision = sum(1 / one.variance for one in several)
+    counts: Floats = sum((one.counts / one.variance for one in several), start=0 * several[0].counts) / precision
+    return Noisy(counts, 1 / precision)
+
+
+def pairs_of(tables: Mapping[Clique, Noisy]) -> dict[Edge, Noisy]:
+    """All that tables tell of every pair within them.
+
+    Claim:   unbiased, of the variance that is told.
+    Proof:   a triple's sums over its third column have its variance times that column's groups; different tables have
+             noise of their own, and are averaged by precision.
+    Assumes: noise of all cells is independent, and of one variance in each table.
+    """
+    found: dict[Edge, list[Noisy]] = {}
+    for part, table in tables.items():
+        for a, b in combinations(part, 2):
+            counts = margin(table.counts, part, (a, b))
+            found.setdefault((a, b), []).append(Noisy(counts, table.variance * table.counts.size / counts.size))
+    return {edge: pooled(several) for edge, several in found.items()}
+
+
+def third(plain: Floats, noisy: Noisy) -> Floats:
+    """A triple's table with the pairs of `plain`, and with what no pair tells as far as it stands out of the noise.
+
+    The deviations that are left when all sums over one column are taken off are shrunk as James and Stein do, made
+    non-negative and raked to all three pairs.
+    """
+    apart = centred(noisy.counts) - centred(plain)
+    square = float((apart**2).sum())
+    free = math.prod(n - 1 for n in plain.shape)
+    kept = max(0.0, 1 - noisy.variance * free / square) if square > 0 else 0.0
+    return raked(
+        np.maximum(plain + kept * apart, 0), {e: margin(plain, (0, 1, 2), e) for e in combinations(range(3), 2)}
+    )
+
+
+def raked(table: Floats, pairs: Mapping[Edge, Floats], sweeps: int = TRIPLE_SWEEPS) -> Floats:
+    for _ in range(sweeps):
+        for edge, wanted in pairs.items():
+            table = scaled(table, (0, 1, 2), edge, wanted)
+    return table
+
+
+def ratio(wanted: Floats, have: Floats) -> Floats:
+    found: Floats = np.divide(wanted, have, out=np.zeros_like(have), where=have > 0)
+    return found
+
+
+Integers = NDArray[np.int64]
+
+
+# sweeps; independence mixed in, so that no cell is kept out by noise
+RAKED = 50
+SOFT = 1e-4
 SURE = 1e-12
 
 
@@ -37,13 +114,12 @@ def estimated(place: int, own: Noisy, groups: Integers, tables: Mapping[Clique, 
     """A column from its own measurement and from the sums of every table that has it.
 
     Claim:   least squares of all measurements that have the column, with exact variances.
-    Proof:   a table's sum over k cells of the others tells each of the column's groups with k times its cells' variance; noise
-             of groups is independent. So is the column's own sum of a group of m values: m times its variance. These are
-             averaged by precision; what the group gained goes to its values in equal parts, as their variances are equal.
+    Proof:   a table's sum over k cells of the others tells each of the column's groups with k times its cells'
+             variance; noise of groups is independent. So is the column's own sum of a group of m values: m times its
+             variance. These are averaged by precision; what the group gained goes to its values in equal parts, as
+             their variances are equal.
     Assumes: noise of all cells is independent, and of one variance in each table.
     """
-    import numpy as np
-
     many = int(groups.max()) + 1
     sizes = np.bincount(groups, minlength=many).astype(np.float64)
     sums = added(groups, own.counts)
@@ -52,7 +128,8 @@ def estimated(place: int, own: Noisy, groups: Integers, tables: Mapping[Clique, 
     for part, table in tables.items():
         if place in part:
             one = many / (table.variance * table.counts.size)
-            told, precision = told + margin(table.counts, part, (place,)) * one, precision + one
+            told = told + margin(table.counts, part, (place,)) * one
+            precision = precision + one
     best = told / precision
     counts = own.counts + ((best - sums) / sizes)[groups]
     variances = own.variance * (1 - 1 / sizes[groups]) + (1 / precision / sizes**2)[groups]
@@ -61,8 +138,6 @@ def estimated(place: int, own: Noisy, groups: Integers, tables: Mapping[Clique, 
 
 def added(groups: Integers, values: Floats) -> Floats:
     """The sum of each group's values."""
-    import numpy as np
-
     return np.bincount(groups, weights=values, minlength=int(groups.max()) + 1).astype(np.float64)
 
 
@@ -76,8 +151,6 @@ def fitted_columns(
     groups: Sequence[Integers], ones: Sequence[Noisy], tables: Mapping[Clique, Noisy], estimates: Sequence[Estimated]
 ) -> tuple[tuple[Grouped, ...], float]:
     """Each column on the simplex, and the number of rows."""
-    import numpy as np
-
     total = max(1.0, total_of([*ones, *tables.values()]))
     columns = []
     for of, found in zip(groups, estimates):
@@ -108,9 +181,11 @@ def forest(
 def network(
     groups: Sequence[Integers], ones: Sequence[Noisy], tables: Mapping[Clique, Noisy], estimates: Sequence[Estimated]
 ) -> Network:
-    """Of any tables: each pair fitted to its two columns, all pairs together in a tree of cliques; then triples beside them.
+    """Of any tables: each pair fitted to its two columns, all pairs together in a tree of cliques; then triples beside
+    them.
 
-    A triple tells of its pairs by its sums, and by itself what no pair tells: that is added to what its pairs make of it.
+    A triple tells of its pairs by its sums, and by itself what no pair tells: that is added to what its pairs make of
+    it.
     """
     columns, total = fitted_columns(groups, ones, tables, estimates)
     margins = [one.margin for one in columns]
@@ -134,11 +209,9 @@ def network(
 def linked(above: Floats, here: Floats, pair: Noisy) -> Floats:
     """A pair's table with exactly these margins: its own deviations, as far as they stand out of the noise.
 
-    Deviations from independence are shrunk by the positive part of James and Stein's factor, 1 - variance x degrees of freedom
-    / their square. Rows are then projected on what is not negative, and raked to both margins.
+    Deviations from independence are shrunk by the positive part of James and Stein's factor, 1 - variance x degrees of
+    freedom / their square. Rows are then projected on what is not negative, and raked to both margins.
     """
-    import numpy as np
-
     plain = np.outer(above, here)
     rows, columns = plain.shape
     apart = centred(pair.counts) - centred(plain)
@@ -156,8 +229,6 @@ def linked(above: Floats, here: Floats, pair: Noisy) -> Floats:
 
 def on_simplex_rows(values: Floats, sums: Floats) -> Floats:
     """Each row's nearest one without negatives that adds up to its sum."""
-    import numpy as np
-
     rows, many = values.shape
     falling = -np.sort(-values, axis=1)
     above = np.cumsum(falling, axis=1) - sums[:, None]

@@ -8,22 +8,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.core.errors import invariant
 from obverse.mechanisms.base import Additive
 from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
-from obverse.publish.synthetic.junction import Clique, cells, grown, junction
+from obverse.publish.synthetic.model import Clique, cells, grown, junction
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
-ONES, CHOICES = Fraction(1, 5), Fraction(1, 20)  # of the price: for the columns, for choosing a forest; the rest measures
+# of the price: for the columns, for choosing a forest; the rest measures
+ONES = Fraction(1, 5)
+CHOICES = Fraction(1, 20)
 SEEN = 3  # standard deviations from which a value stands by itself; what is below goes together
 MEAN_ABS = 7979, 10000  # of noise with standard deviation one
 MODEL_MAX = 1 << 18  # cells of all cliques
@@ -51,7 +53,9 @@ class Seen:
         return math.prod(map(self.many, part))
 
     def penalty(self, part: Clique, noise: int = 0) -> int:
-        """How far a table would seem from what is known by noise alone, and how far noise (no less than planned) carries it."""
+        """How far a table would seem from what is known by noise alone, and how far noise (no less than planned)
+        carries it.
+        """
         stray = sum(self.stray[i] for i in part)
         return MEAN_ABS[0] * (max(noise, self.noise) * self.cells(part) + stray) // MEAN_ABS[1] + self.luck
 
@@ -81,8 +85,11 @@ def components(columns: int, edges: tuple[Clique, ...]) -> list[int]:
 
 @lru_cache(maxsize=1024)
 def beside(sizes: tuple[int, ...], parts: tuple[Clique, ...], worth: tuple[Clique, ...]) -> tuple[Clique, ...]:
-    """Tables that may be measured with these: none that is within one of them, and those whose model stays small enough."""
-    tree, have = junction(sizes, parts), [{*part} for part in parts]
+    """Tables that may be measured with these: none that is within one of them, and those whose model stays small
+    enough.
+    """
+    tree = junction(sizes, parts)
+    have = [{*part} for part in parts]
     new = [part for part in worth if not any({*part} <= one for one in have)]
     return tuple(part for part in new if cells(grown(sizes, tree, part), sizes) <= MODEL_MAX)
 
@@ -96,7 +103,8 @@ class Known:
         found = hashlib.sha256(repr(names).encode())
         for values in arrays:
             found.update(len(values).to_bytes(8, "little") + values.astype("<i8").tobytes())
-        self.digest, self.parts = found.digest(), parts
+        self.digest = found.digest()
+        self.parts = parts
 
     def __hash__(self) -> int:
         return hash(self.digest)

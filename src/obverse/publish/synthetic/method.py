@@ -8,31 +8,28 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.core.types import Type
-from obverse.plan.strategy.strategy import Block, Strategy
-from obverse.publish.base import Draft, Expected, Labels, Law, Measured, Outcome, Published, Terms, worth
-from obverse.publish.labels import cell_labels, column_name, label, values_at, workload_json, workload_of
+from obverse.plan.strategy.matrix import Block, Strategy
+from obverse.publish.method import Draft, Expected, Labels, Law, Measured, Outcome, Published, Terms, worth
 from obverse.publish.synthetic.figures import pictures
-from obverse.publish.synthetic.fitting import Estimated, estimated, network
-from obverse.publish.synthetic.junction import Clique
-from obverse.publish.synthetic.network import Network
-from obverse.publish.synthetic.picking import Picking
-from obverse.publish.synthetic.rounds import part_of, squeezed
+from obverse.publish.synthetic.fitting import Estimated, Noisy, estimated, network, pooled
+from obverse.publish.synthetic.model import Clique, Network
 from obverse.publish.synthetic.sampling import Shuffle, sampled
-from obverse.publish.synthetic.triples import Noisy, pooled
-from obverse.publish.workload import Workload
+from obverse.publish.synthetic.selection import Picking, part_of, squeezed
+from obverse.publish.workload import Workload, cell_labels, column_name, label, values_at, workload_json, workload_of
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Array = np.ndarray[Any, Any]
+Integers = NDArray[np.int64]
 
-    Array = np.ndarray[Any, Any]
-    Integers = NDArray[np.int64]
 
 LEAST = 1e-12  # variance, so that weights stay finite where noise is next to nothing
-RARE = ("(other)", "(rare)")  # values that are too few to stand by themselves in a pair; the first name that no value has
+# values that are too few to stand by themselves in a pair; the first name that no value has
+RARE = ("(other)", "(rare)")
 MISSING = ("missing", "(missing)")
 
 
@@ -50,14 +47,17 @@ class Fitted:
 class Synthetic:
     """Rows with the columns' distributions, and with those of the pairs and triples that hang together most.
 
-    Claim:   one loss for all steps, as the door charges it; estimates of columns and of chosen tables are averages of unbiased
-             ones, with their variances. What rows tell of other tables follows from the model, near to independence.
-    Proof:   steps are a course (publish/synthetic/rounds) that the door holds to its price (plan/strategy/adaptive). All
+    Claim:   one loss for all steps, as the door charges it; estimates of columns and of chosen tables are averages of
+             unbiased ones, with their variances. What rows tell of other tables follows from the model, near to
+             independence.
+    Proof:   steps are a course (publish/synthetic/selection) that the door holds to its price (plan/strategy/adaptive).
+             All
     columns are measured; then
-             tables are chosen by the exponential mechanism with integer scores (plan/strategy/distances) and measured, round by
-             round. The rest reads noisy numbers: least squares (fitting.estimated), shrinking towards independence, projection,
-             raking (fitting.linked, triples.third), cliques (junction), balanced rows (sampling). Weights of the averages
-             follow from what was chosen, and groups from the first noise: what bias this leaves is not told.
+             tables are chosen by the exponential mechanism with integer scores (plan/strategy/candidates) and measured,
+             round by round. The rest reads noisy numbers: least squares (fitting.estimated), shrinking towards
+             independence, projection, raking (fitting.linked, triples.third), cliques (junction), balanced rows
+             (sampling). Weights of the averages follow from what was chosen, and groups from the first noise: what bias
+             this leaves is not told.
     Assumes: each row has one value in every column.
     """
 
@@ -105,8 +105,6 @@ class Synthetic:
         return self.course.table(part, self.groups, weight, name.removeprefix(",".join(map(str, part))))
 
     def errors(self, measured: Measured, terms: Terms) -> tuple[Expected, ...]:
-        import numpy as np
-
         columns, pairs = self.estimates(measured)
         found = []
         for i, one in enumerate(columns):
@@ -117,9 +115,9 @@ class Synthetic:
         return tuple(found)
 
     def _expected(self, table: tuple[int, ...], cells: int, stddev: float, terms: Terms, step: float) -> Expected:
-        import numpy as np
-
-        words = ["".join(c if c.isalnum() and c.isascii() else "_" for c in self.workload.attributes[i].name) for i in table]
+        words = [
+            "".join(c if c.isalnum() and c.isascii() else "_" for c in self.workload.attributes[i].name) for i in table
+        ]
         kind = ("column", "pair", "triple")[len(table) - 1]
         file = f"{kind}-{'-'.join(str(i + 1) for i in table)}-{'-'.join(words)[:80]}"
         return Expected(self.workload.title(table), file, cells, stddev, float(terms.half(np.array(stddev), step)))
@@ -131,18 +129,15 @@ class Synthetic:
         return found, pairs
 
     def groups_of(self, place: int) -> Integers:
-        import numpy as np
-
         return self.groups[place] if self.groups else np.arange(self.workload.attributes[place].cells)
 
     def _noisy(self, measured: Measured) -> tuple[list[Noisy], dict[Clique, Noisy]]:
-        import numpy as np
-
         ones: dict[int, list[Noisy]] = {i: [] for i in range(len(self.workload.attributes))}
         tables: dict[Clique, list[Noisy]] = {}
         for entries in measured:
             counts = entries.counts() if entries.values is not None else np.zeros(entries.block.shape)
-            part, variance = part_of(entries.block.name), max(entries.variance, LEAST)
+            part = part_of(entries.block.name)
+            variance = max(entries.variance, LEAST)
             if len(part) == 1:
                 ones[part[0]].append(Noisy(counts.reshape(-1), variance))
             else:
@@ -158,16 +153,17 @@ class Synthetic:
         return Fitted(columns, pairs, model, rows)
 
     def finish(self, measured: Measured, terms: Terms) -> Outcome:
-        import numpy as np
-
-        found, told, step = self.fitted(measured), self.errors(measured, terms), worth(measured)
+        found = self.fitted(measured)
+        told = self.errors(measured, terms)
+        step = worth(measured)
         tables = []
         for one, place, spread in zip(found.columns, range(len(found.columns)), told):
             stddev = np.sqrt(one.variances)
             counts = np.bincount(found.rows[place], minlength=len(one.counts))
             tables.append(Published(spread.title, spread.file, one.counts, stddev, terms.half(stddev, step), counts))
         for (edge, pair), spread in zip(found.pairs.items(), told[len(tables) :]):
-            stddev, shape = np.full(pair.counts.size, spread.stddev), pair.counts.shape
+            stddev = np.full(pair.counts.size, spread.stddev)
+            shape = pair.counts.shape
             codes = np.ravel_multi_index([self.groups_of(i)[found.rows[i]] for i in edge], shape)
             counts = np.bincount(codes, minlength=pair.counts.size)
             half = terms.half(stddev, step)
@@ -199,12 +195,12 @@ class Synthetic:
 
     def labels(self, place: int) -> Labels:
         columns = len(self.workload.attributes)
-        return cell_labels(self.workload, (place,)) if place < columns else self._pair_labels(self.edges[place - columns])
+        return (
+            cell_labels(self.workload, (place,)) if place < columns else self._pair_labels(self.edges[place - columns])
+        )
 
     def _pair_labels(self, edge: Clique) -> Labels:
         """Groups by the name of their one value, or as others."""
-        import numpy as np
-
         told = [self.group_names(i) for i in edge]
         places = np.unravel_index(np.arange(math.prod(map(len, told))), [len(one) for one in told])
         names = [column_name(self.workload.attributes[i].name) for i in edge]
@@ -213,7 +209,8 @@ class Synthetic:
 
     def group_names(self, place: int) -> list[str]:
         """Different names: a group of several values, or of none, has one that no value has."""
-        groups, values = self.groups_of(place), self.workload.attributes[place].values
+        groups = self.groups_of(place)
+        values = self.workload.attributes[place].values
         known = {label(value) for value in values if value is not None}
         missing = _name_beside(MISSING, known)
         rare = _name_beside(RARE, {*known, missing})
@@ -224,8 +221,6 @@ class Synthetic:
 
     def laws(self, tables: Sequence[Mapping[str, Array]], agree: bool) -> list[Law]:
         """Counts are of the same rows."""
-        import numpy as np
-
         totals = {int(table["count"].sum()) for table in tables}
         good = True
         for edge, table in zip(self.edges, tables[len(self.workload.attributes) :]):
@@ -256,8 +251,6 @@ class Synthetic:
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> Synthetic:
-        import numpy as np
-
         made = cls(
             workload_of(fields),
             tuple(tuple(map(int, part)) for part in fields["edges"]),
@@ -274,9 +267,12 @@ class Synthetic:
         """Whether groups, pairs and conditions are of the workload's columns, and no pair stands twice."""
         sizes = self.course.sizes
         there = {*self.course.tables}
-        grouped = [of.shape == (n,) and {*of.tolist()} == {*range(int(of.max()) + 1)} for of, n in zip(self.groups, sizes)]
+        grouped = [
+            of.shape == (n,) and {*of.tolist()} == {*range(int(of.max()) + 1)} for of, n in zip(self.groups, sizes)
+        ]
         held = [
-            0 <= i < len(sizes) and values and min(values) >= 0 and max(values) < sizes[i] for i, values in self.given.items()
+            0 <= i < len(sizes) and values and min(values) >= 0 and max(values) < sizes[i]
+            for i, values in self.given.items()
         ]
         paired = {*self.edges} <= there and len({*self.edges}) == len(self.edges)
         return len(self.groups) == len(sizes) and all(grouped) and all(held) and paired

@@ -7,27 +7,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from obverse.answers.plots import BARS_MAX, SQUARES_MAX, bars, squares
+import numpy as np
+from numpy.typing import NDArray
+
+from obverse.answers.svg import BARS_MAX, SQUARES_MAX, bars, squares
 from obverse.core.units import Neighbours
-from obverse.plan.strategy.linear import Centred, Kept, Linear, Summed
-from obverse.plan.strategy.strategy import Block, Strategy
-from obverse.publish.base import LEVEL, Draft, Expected, Labels, Law, Measured, Outcome, Published, Terms, worth
-from obverse.publish.labels import cell_labels, column_name, label, values_at, workload_json, workload_of
+from obverse.plan.strategy.matrix import Block, Centred, Kept, Linear, Strategy, Summed
+from obverse.publish.method import LEVEL, Draft, Expected, Labels, Law, Measured, Outcome, Published, Terms, worth
 from obverse.publish.rounding import together
-from obverse.publish.tables.derived import Derived, Rolled, derived_of
-from obverse.publish.tables.effects import Effect, centred, pooled, pooled_variances, rebuilt
-from obverse.publish.tables.weights import of_effects, of_tables
-from obverse.publish.tables.zeros import Frame, Zeros, zeros_of
-from obverse.publish.workload import Table, Workload
+from obverse.publish.tables.effects import Effect, centred, of_effects, of_tables, pooled, pooled_variances, rebuilt
+from obverse.publish.tables.public_knowledge import Derived, Frame, Rolled, Zeros, derived_of, zeros_of
+from obverse.publish.workload import (
+    Table,
+    Workload,
+    cell_labels,
+    column_name,
+    label,
+    values_at,
+    workload_json,
+    workload_of,
+)
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Array = np.ndarray[Any, Any]
+Floats = NDArray[np.float64]
 
-    Array = np.ndarray[Any, Any]
-    Floats = NDArray[np.float64]
 
 FORCED = ("estimate", "count")
 ONE_SET_MAX = 1 << 20  # cells that are read as one table, from which all others follow
@@ -37,15 +42,15 @@ ONE_SET_MAX = 1 << 20  # cells that are read as one table, from which all others
 class Tables:
     """Tables over public cells, with the weights that make their errors least.
 
-    Claim:   one loss for all tables, as the door charges it; estimates are unbiased, agree with each other, and each cell's
-             variance is known beforehand.
-    Proof:   under Gaussian noise each effect A is measured once: the product of (n I - 11') over A, whose squared L2 norm is
-             the product of n (n - 1) (plan/strategy/linear). Centred and divided by the product of n it is e_A with
-             covariance sigma_A^2
-             times the projection: noise in the space of the effect alone is paid for. Shares: weights.of_effects. Under Laplace
-             noise whole tables are measured and pooled by least squares (effects.pooled). A table is the sum of its effects,
-             the same ones in every table, so that tables agree. Cells that are publicly known to be empty are 0 by least
-             squares under that knowledge (publish/tables/zeros); tables over derived columns are sums of others.
+    Claim:   one loss for all tables, as the door charges it; estimates are unbiased, agree with each other, and each
+             cell's variance is known beforehand.
+    Proof:   under Gaussian noise each effect A is measured once: the product of (n I - 11') over A, whose squared L2
+             norm is the product of n (n - 1) (plan/strategy/matrix). Centred and divided by the product of n it is e_A
+             with covariance sigma_A^2 times the projection: noise in the space of the effect alone is paid for. Shares:
+             weights.of_effects. Under Laplace noise whole tables are measured and pooled by least squares
+             (effects.pooled). A table is the sum of its effects, the same ones in every table, so that tables agree.
+             Cells that are publicly known to be empty are 0 by least squares under that knowledge
+             (publish/tables/public_knowledge); tables over derived columns are sums of others.
     Assumes: each row has one cell in every table, and none in an empty one.
     """
 
@@ -68,7 +73,9 @@ class Tables:
         """What is measured, with the best weights."""
         effects = self.workload.effects()
         if terms.accounting == "zcdp":
-            return self._weighted(terms, of_effects(self.workload, effects, lambda part: self.norm(part, terms.neighbours)))
+            return self._weighted(
+                terms, of_effects(self.workload, effects, lambda part: self.norm(part, terms.neighbours))
+            )
         return self._weighted(terms, of_tables(self.workload, effects))
 
     def weighted(self, terms: Terms, weights: Mapping[str, Fraction]) -> Draft:
@@ -80,7 +87,9 @@ class Tables:
         sets = self.sets(tuple(shares))
         blocks = []
         for part, share in shares.items():
-            of = min((n for n, one in enumerate(sets) if set(part) <= set(one)), key=lambda n: self.workload.cells(sets[n]))
+            of = min(
+                (n for n, one in enumerate(sets) if set(part) <= set(one)), key=lambda n: self.workload.cells(sets[n])
+            )
             maps = tuple(self.map(i, kind if i in part else Summed) for i in sets[of])
             blocks.append(Block(name_of(part), of, maps, share))
         return Draft(sets, Strategy(tuple(blocks)))
@@ -113,18 +122,16 @@ class Tables:
 
     def spreads(self, measured: Measured, terms: Terms) -> list[Floats]:
         """The standard deviation of each cell of each published table."""
-        import numpy as np
-
-        frame, workload = self.frame(measured, terms), self.workload
+        frame = self.frame(measured, terms)
+        workload = self.workload
         found = [np.sqrt(frame.variances(table).reshape(-1)) for table in workload.tables]
         for one in self.rolled:
-            groups, many = one.groups(workload, self.derived), math.prod(one.shape(workload, self.derived))
+            groups = one.groups(workload, self.derived)
+            many = math.prod(one.shape(workload, self.derived))
             found.append(np.sqrt(frame.of_sums(one.base, groups, many)))
         return found
 
     def errors(self, measured: Measured, terms: Terms) -> tuple[Expected, ...]:
-        import numpy as np
-
         found = []
         for place, spread in enumerate(self.spreads(measured, terms)):
             stddev = float(np.sqrt(np.mean(spread**2)))
@@ -134,7 +141,9 @@ class Tables:
         return tuple(found)
 
     def step(self, place: int, measured: Measured, terms: Terms) -> float:
-        """The coarsest steps of the noise of a table's cells: under Gaussian noise, of the total, spread over all of them."""
+        """The coarsest steps of the noise of a table's cells: under Gaussian noise, of the total, spread over all of
+        them.
+        """
         whole = terms.accounting != "zcdp" or place >= len(self.workload.tables)
         return worth(measured) / (1 if whole else self.workload.cells(self.workload.tables[place]))
 
@@ -148,14 +157,14 @@ class Tables:
         return title, f"{place + 1:02d}-{words[:80]}"
 
     def finish(self, measured: Measured, terms: Terms) -> Outcome:
-        import numpy as np
-
         workload = self.workload
         parts = [(part_of(entries.block.name), entries) for entries in measured]
         if terms.accounting == "zcdp":
             effects = {p: Effect(self.effect(e.counts(), p), e.variance / workload.cells(p) ** 2) for p, e in parts}
         else:
-            tables = {part: (entries.counts().reshape(workload.shape(part)), entries.variance) for part, entries in parts}
+            tables = {
+                part: (entries.counts().reshape(workload.shape(part)), entries.variance) for part, entries in parts
+            }
             effects = pooled(workload, tables, workload.effects())
         effects = self.frame(measured, terms).forced(effects)
         values = {table: rebuilt(workload, table, effects) for table in workload.tables}
@@ -164,7 +173,8 @@ class Tables:
         rounded, agree = together(workload, values, float(effects[()].values), self.empty if self.zeros else None)
         found: list[tuple[Any, Any]] = [(values[t].reshape(-1), rounded[t].reshape(-1)) for t in workload.tables]
         for one in self.rolled:
-            groups, many = one.groups(workload, self.derived), math.prod(one.shape(workload, self.derived))
+            groups = one.groups(workload, self.derived)
+            many = math.prod(one.shape(workload, self.derived))
             at = workload.tables.index(one.base)
             sums = np.bincount(groups, found[at][0], many), np.bincount(groups, found[at][1], many)
             found.append((sums[0], sums[1].astype(np.int64)))
@@ -198,21 +208,22 @@ class Tables:
         for one in self.derived:
             if set(one.of) <= set(tables[place]):
                 codes = one.within(self.workload, tables[place]).reshape(-1)
-                columns[column_name(one.name)], types[column_name(one.name)] = values_at(one.attribute, codes), one.type
+                columns[column_name(one.name)] = values_at(one.attribute, codes)
+                types[column_name(one.name)] = one.type
         return columns, types
 
     def laws(self, tables: Sequence[Mapping[str, Array]], agree: bool) -> list[Law]:
         """One total; every two tables agree on what they share: estimates always, counts where it is said so."""
-        import numpy as np
-
-        totals, good = {int(table["count"].sum()) for table in tables}, True
+        totals = {int(table["count"].sum()) for table in tables}
+        good = True
         shapes = [self.workload.shape(table) for table in self.workload.tables]
         for (n, a), (m, b) in combinations(enumerate(self.workload.tables), 2):
             for name in ("estimate", "count") if agree else ("estimate",):
                 here = _shared(tables[n][name].reshape(shapes[n]), a, b)
                 good = good and bool(np.allclose(here, _shared(tables[m][name].reshape(shapes[m]), b, a), atol=1e-3))
         for place, one in enumerate(self.rolled, len(shapes)):
-            base, groups = tables[self.workload.tables.index(one.base)], one.groups(self.workload, self.derived)
+            base = tables[self.workload.tables.index(one.base)]
+            groups = one.groups(self.workload, self.derived)
             for name in ("estimate", "count"):
                 added = np.bincount(groups, base[name].astype(float), len(tables[place][name]))
                 good = good and bool(np.allclose(added, tables[place][name], atol=1e-3))
@@ -221,7 +232,11 @@ class Tables:
             Law("sums", good, "tables agree with each other on what they share"),
         ]
         if self.zeros is not None:
-            held = [tables[n][name][self.empty(t).reshape(-1)] for n, t in enumerate(self.workload.tables) for name in FORCED]
+            held = [
+                tables[n][name][self.empty(t).reshape(-1)]
+                for n, t in enumerate(self.workload.tables)
+                for name in FORCED
+            ]
             found.append(Law("zeros", not any(one.any() for one in held), "cells that are known to be empty are 0"))
         return found
 

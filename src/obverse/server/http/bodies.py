@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from obverse.server.http.problems import NOT_JSON, Problem
-from obverse.server.http.trace import Told
+from obverse.server.http.request_context import Told
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 ERRORS_TOLD = 5
@@ -29,7 +29,8 @@ class StrictRoute(APIRoute):
     """A route that takes plain JSON or no body at all."""
 
     def get_route_handler(self) -> Handler:
-        handle, takes_body = super().get_route_handler(), self.body_field is not None
+        handle = super().get_route_handler()
+        takes_body = self.body_field is not None
 
         async def strict(request: Request) -> Response:
             await self.before(request)

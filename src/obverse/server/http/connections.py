@@ -1,8 +1,12 @@
-"""Connections over HTTP: how long one may keep us waiting, and how many one address may have."""
+"""Connections over HTTP: how long one may keep us waiting, and how many one address may have.
+
+Addresses of machines: whether only this one is reached at it, and which are a proxy's, whose word is taken.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -10,7 +14,60 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from obverse.server.http.addresses import block, proxied
+from obverse.core.errors import Refused
+
+NETWORK = 64  # bits of an address of IPv6; whoever has one has all addresses that begin with them
+
+
+def loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def check_proxies(told: str) -> None:
+    """Addresses or networks with commas between them.
+
+    Names would never match, and whoever is anybody is nobody's proxy.
+    """
+    for part in filter(None, told.split(",")):
+        try:
+            anybody = ipaddress.ip_network(part.strip()).prefixlen == 0
+        except ValueError:
+            anybody = True
+        if anybody:
+            raise Refused(
+                "bad_proxy",
+                f"{part.strip()!r} is not the address of a proxy.",
+                why="what it says of others' addresses is believed, so it has to be known by its own.",
+                fix="Write --behind-proxy 10.0.0.5, or a network such as 10.0.0.0/28.",
+            )
+
+
+def proxied(address: str, told: str) -> bool:
+    """Whether an address is one of those that `check_proxies` let pass."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return any((mapped or found) in ipaddress.ip_network(part.strip()) for part in filter(None, told.split(",")))
+
+
+def block(address: str) -> str:
+    """An address of IPv4, by whichever socket it came; or the network of one of IPv6, of which one household has
+    2**64.
+    """
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv6Address):
+        mapped = found.ipv4_mapped
+        return str(mapped) if mapped else str(ipaddress.ip_network((int(found), NETWORK), strict=False))
+    return str(found)
+
 
 HEAD_S = 15.0  # within which a request's head has to come
 READ_S = 60.0  # within which a client has to read on
@@ -27,7 +84,8 @@ class Listener(socket.socket):
 
     def __init__(self, family: int, proxies: str) -> None:
         super().__init__(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        self._proxies, self._open = proxies, Counter[str]()
+        self._proxies = proxies
+        self._open = Counter[str]()
 
     def accept(self) -> tuple[socket.socket, Any]:
         taken, address = super().accept()
@@ -48,7 +106,9 @@ class Accepted(socket.socket):
     """A connection that tells when it is closed."""
 
     def __init__(self, taken: socket.socket, left: Callable[[], None]) -> None:
-        family, kind, protocol = taken.family, taken.type, taken.proto
+        family = taken.family
+        kind = taken.type
+        protocol = taken.proto
         super().__init__(family, kind, protocol, fileno=taken.detach())
         self._told_left = left
 
@@ -62,8 +122,8 @@ class Accepted(socket.socket):
 class Punctual(H11Protocol):
     """Connections on which no whole head comes in time, or whose replies are not read, are closed; and those too many.
 
-    uvicorn alone would wait for ever: its time for an idle connection ends with the first byte of the next request, or of a
-    body that was refused before it came.
+    uvicorn alone would wait for ever: its time for an idle connection ends with the first byte of the next request, or
+    of a body that was refused before it came.
     """
 
     def __init__(self, *args: Any, **more: Any) -> None:

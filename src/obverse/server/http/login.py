@@ -1,8 +1,8 @@
 """Signing in to the page: a password, then a signed cookie; and limits on those who guess.
 
-A cookie carries the number of the record that last changed the account, so that any change of it (a token, a suspension, a
-password) makes every cookie void, on all servers at once; and the token that it was given for, with which it expires. Nothing
-is kept here.
+A cookie carries the number of the record that last changed the account, so that any change of it (a token, a
+suspension, a password) makes every cookie void, on all servers at once; and the token that it was given for, with which
+it expires. Nothing is kept here.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 
 from obverse.core.accounts import Account
 from obverse.core.errors import Refused
-from obverse.ledger.base import ChainLedger
-from obverse.server.desk import Caller, Desk
+from obverse.ledger.ledger import ChainLedger
 from obverse.server.errors import NotSignedIn, TooMany
-from obverse.server.host import Host
-from obverse.server.http.addresses import block
+from obverse.server.http.connections import block
+from obverse.server.project import Host
+from obverse.server.queries import Caller, Desk
 from obverse.server.rate_limits import Buckets
 
 COOKIE = "obverse"
 LASTS_S = 12 * 3600
 AT_ONCE = 2  # hashes take 64 MB each
-OF_ADDRESS, OF_NAME = 60, 20  # failures a minute; a quarter of it at once
+# failures a minute; a quarter of it at once
+OF_ADDRESS = 60
+OF_NAME = 20
 PASSWORD_MAX = 1024
 CSRF_HEADER = "X-Obverse"
 SALT = "obverse session"
@@ -36,7 +38,8 @@ class Guesses:
     """Failed attempts, by address and by name. In memory, by each server for itself."""
 
     def __init__(self, *, clock: Callable[[], float] = monotonic) -> None:
-        self._addresses, self._names = Buckets(OF_ADDRESS, clock=clock), Buckets(OF_NAME, clock=clock)
+        self._addresses = Buckets(OF_ADDRESS, clock=clock)
+        self._names = Buckets(OF_NAME, clock=clock)
 
     def check(self, address: str, name: str = "") -> None:
         """Refuse whoever has failed too often of late."""
@@ -63,7 +66,8 @@ class Logins:
     """Passwords checked and cookies signed, for each project with the secret of its own ledger."""
 
     def __init__(self, desk: Desk) -> None:
-        self._desk, self._hashing = desk, asyncio.Semaphore(AT_ONCE)
+        self._desk = desk
+        self._hashing = asyncio.Semaphore(AT_ONCE)
 
     async def with_password(self, project: str, name: str, password: str) -> str:
         """A signed session. Unknown projects, names and passwords all take one hash and one look into a ledger."""

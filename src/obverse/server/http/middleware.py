@@ -1,4 +1,6 @@
-"""The shield around all routes: a request's id, its size and time, headers that browsers obey, and what is told of defects."""
+"""The shield around all routes: a request's id, its size and time, headers that browsers obey, and what is told of
+defects.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,8 @@ from collections.abc import Collection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from obverse.server.http.problems import BROKEN, NO_METHOD, TOO_LARGE, TOO_SLOW, TWO_LENGTHS, failure
-from obverse.server.http.trace import SCOPE, Told, Trace
-from obverse.server.logs import Log
-from obverse.server.metrics import Metrics, outcome_of
+from obverse.server.http.request_context import SCOPE, Told, Trace
+from obverse.server.observability import Log, Metrics, outcome_of
 
 BODY_MAX = 256_000
 BODY_S = 30.0  # within which a body has to come
@@ -31,7 +32,10 @@ class Shield:
     """ASGI middleware, outside of everything that is ours."""
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics, log: Log, projects: Collection[str], tls: bool) -> None:
-        self._app, self._metrics, self._log, self._projects = app, metrics, log, projects
+        self._app = app
+        self._metrics = metrics
+        self._log = log
+        self._projects = projects
         self._headers = (*HEADERS, OF_TLS) if tls else HEADERS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -85,7 +89,9 @@ class Shield:
         project = scope.get("path_params", {}).get("project", "")
         project = project if project in self._projects else ""
         self._metrics.count(project, route, outcome_of(status or 500, stored=trace.outcome == "stored"))
-        self._log.request(trace, project, scope["method"] if scope["method"] in METHODS else "other", route, status or 500)
+        self._log.request(
+            trace, project, scope["method"] if scope["method"] in METHODS else "other", route, status or 500
+        )
 
 
 def _length(scope: Scope) -> int:
@@ -96,7 +102,9 @@ def _length(scope: Scope) -> int:
 
 def _bounded(receive: Receive) -> Receive:
     """The same body, given up when it is too long or too slow."""
-    came, ends, whole = 0, asyncio.get_running_loop().time() + BODY_S, False
+    came = 0
+    ends = asyncio.get_running_loop().time() + BODY_S
+    whole = False
 
     async def receiving() -> Message:
         nonlocal came, whole

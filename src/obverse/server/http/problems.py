@@ -1,12 +1,16 @@
 """Problems: errors as application/problem+json (RFC 9457), with one table from codes to statuses.
 
-A spent budget is 402 and not 429: clients try again by themselves after a 429, and a budget does not come back by waiting.
-What was wrong with obverse.toml, a path or the ledger is the curator's to know: others see that it is so, and no more.
+A spent budget is 402 and not 429: clients try again by themselves after a 429, and a budget does not come back by
+waiting. What was wrong with obverse.toml, a path or the ledger is the curator's to know: others see that it is so, and
+no more.
+
+Replies: JSON as it is stored and sent, never by way of a second encoder.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -16,6 +20,13 @@ from starlette.responses import Response
 
 from obverse.core.errors import BudgetExceeded, CatalogError, Failed, InvariantBroken, LedgerError, ObverseError
 from obverse.server.errors import TooMany
+
+DONE = {"version": 1, "done": True}
+
+
+def json_reply(fields: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(orjson.dumps(fields), status, headers, "application/json")
+
 
 MEDIA_TYPE = "application/problem+json"
 TYPE = "urn:obverse:problem:"
@@ -101,7 +112,16 @@ def problem_of(error: ObverseError, request: str, *, asking: bool = False) -> Pr
     if isinstance(error, TooMany):
         retry = max(1, math.ceil(error.wait_s))
     told = error.as_json()["error"]
-    return Problem(status, error.code, error.message, error.charged, told["where"], error.why, error.fix, retry)
+    return Problem(
+        status=status,
+        code=error.code,
+        detail=error.message,
+        charged=error.charged,
+        where=told["where"],
+        why=error.why,
+        fix=error.fix,
+        retry_s=retry,
+    )
 
 
 def unfinished(error: Exception) -> bool:
@@ -123,13 +143,42 @@ def failure(request: str) -> Problem:
     )
 
 
-UNSPENT, CURATOR = "nothing was spent.", "ask the curator."
+UNSPENT = "nothing was spent."
+CURATOR = "ask the curator."
 BROKEN = Problem(500, "internal_error", "this request could not be finished.", fix="tell the curator the request.")
-NO_PROJECT = Problem(503, "project_unavailable", "the project cannot be opened now.", False, None, UNSPENT, CURATOR, RETRY_S)
-NO_LEDGER = Problem(503, "ledger_unavailable", "the ledger cannot be used now.", False, None, UNSPENT, CURATOR, RETRY_S)
+NO_PROJECT = Problem(
+    status=503,
+    code="project_unavailable",
+    detail="the project cannot be opened now.",
+    charged=False,
+    where=None,
+    why=UNSPENT,
+    fix=CURATOR,
+    retry_s=RETRY_S,
+)
+NO_LEDGER = Problem(
+    status=503,
+    code="ledger_unavailable",
+    detail="the ledger cannot be used now.",
+    charged=False,
+    where=None,
+    why=UNSPENT,
+    fix=CURATOR,
+    retry_s=RETRY_S,
+)
 NO_ROUTE = Problem(404, "not_found", "there is no such thing here.", fix="see /openapi.json.")
 NO_METHOD = Problem(405, "method_not_allowed", "this address does not take this method.", fix="see /openapi.json.")
 TOO_LARGE = Problem(413, "too_large", "the request is too large.", fix="a request's body has at most 256 kB.")
-TWO_LENGTHS = Problem(400, "bad_request", "the request tells two lengths.", False, None, UNSPENT, "send Content-Length alone.")
+TWO_LENGTHS = Problem(
+    status=400,
+    code="bad_request",
+    detail="the request tells two lengths.",
+    charged=False,
+    where=None,
+    why=UNSPENT,
+    fix="send Content-Length alone.",
+)
 TOO_SLOW = Problem(408, "too_slow", "the request did not come in time.")
-NOT_JSON = Problem(415, "not_json", "the body is not plain JSON.", fix="Send Content-Type: application/json, not compressed.")
+NOT_JSON = Problem(
+    415, "not_json", "the body is not plain JSON.", fix="Send Content-Type: application/json, not compressed."
+)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from starlette.requests import Request
 
-from obverse.server.desk import Desk
 from obverse.server.http.login import Guesses, Logins
-from obverse.server.metrics import Metrics
+from obverse.server.observability import Metrics
+from obverse.server.queries import Desk
 from obverse.server.rate_limits import Buckets
+from obverse.server.red_team import Trials
 from obverse.server.survey_inbox import Inboxes
-from obverse.server.trials import Trials
 
 STRANGERS = 1200  # requests a minute of one address, to what is public
 
@@ -28,13 +28,15 @@ class Service:
     metrics: Metrics = field(default_factory=Metrics)
     guesses: Guesses = field(default_factory=Guesses)
     strangers: Buckets = field(default_factory=lambda: Buckets(STRANGERS))
-    rehearsing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))  # in this process: on nobody's rows
+    # in this process: on nobody's rows
+    rehearsing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     trials: Trials = field(default_factory=Trials)
 
     async def stop(self, patience_s: float) -> None:
         """No more questions and reports; those that came are finished."""
         await self.inboxes.stop()
-        await asyncio.gather(self.desk.stop(patience_s), self.trials.stop(patience_s))  # a trial's questions are refused too
+        # a trial's questions are refused too
+        await asyncio.gather(self.desk.stop(patience_s), self.trials.stop(patience_s))
 
 
 def service_for(desk: Desk, *, secure: bool) -> Service:

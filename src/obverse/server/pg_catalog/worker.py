@@ -1,7 +1,7 @@
 """The process that holds the shadow: a DuckDB in memory, locked, in a process that can reach nothing else.
 
-What it is asked was written by strangers, as far as it is theirs, so it is asked in a process of its own: one that grows too
-large or takes too long is killed, and another takes its place. It never saw a row.
+What it is asked was written by strangers, as far as it is theirs, so it is asked in a process of its own: one that
+grows too large or takes too long is killed, and another takes its place. It never saw a row.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import orjson
 
-from obverse.server.sandbox import frames, landlock, locks
+from obverse.server.sandbox import landlock, protocol, seccomp
 
 SPARE_MB = 384  # beyond what it has once it is filled
 ROWS_MAX = 20_000
@@ -29,31 +29,32 @@ SETTINGS = {
 
 
 def main() -> None:
-    control, parent = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2])
+    control = socket.socket(fileno=int(sys.argv[1]))
+    parent = int(sys.argv[2])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.clear()
     os.chdir("/")
-    locks.of_a_child(parent)
-    locks.no_files()
-    locks.no_network()
-    locks.paths(landlock.libraries(), network=False)
-    locks.filter_calls(network=False)
+    seccomp.of_a_child(parent)
+    seccomp.no_files()
+    seccomp.no_network()
+    seccomp.paths(landlock.libraries(), network=False)
+    seccomp.filter_calls(network=False)
     connection = duckdb.connect(":memory:", config=SETTINGS)
-    for statement, rows in orjson.loads(frames.receive(control)):
+    for statement, rows in orjson.loads(protocol.receive(control)):
         if rows:
             connection.executemany(statement, rows)
         else:
             connection.execute(statement)
     connection.execute("SET lock_configuration = true")
-    locks.memory(_size_mb() + SPARE_MB)
-    frames.send(control, b"{}")
+    seccomp.memory(_size_mb() + SPARE_MB)
+    protocol.send(control, b"{}")
     control.settimeout(None)
     while True:
         try:
-            order = orjson.loads(frames.receive(control))
+            order = orjson.loads(protocol.receive(control))
         except EOFError:
             return
-        frames.send(control, answered(connection, order["sql"], describe=order["describe"]))
+        protocol.send(control, answered(connection, order["sql"], describe=order["describe"]))
 
 
 def answered(connection: duckdb.DuckDBPyConnection, sql: str, *, describe: bool) -> bytes:
@@ -75,7 +76,8 @@ def _all(connection: duckdb.DuckDBPyConnection, columns: list[list[str]]) -> byt
     count = size = 0
     while chunk := connection.fetchmany(max(1, min(CHUNK, 4 * CHUNK // max(1, len(columns))))):
         parts.append(orjson.dumps(chunk, default=_plain)[1:-1])
-        count, size = count + len(chunk), size + len(parts[-1])
+        count = count + len(chunk)
+        size = size + len(parts[-1])
         if count > ROWS_MAX or count * len(columns) > CELLS_MAX or size > BYTES_MAX:
             return orjson.dumps({"error": "too_large"})
     return b'{"columns":' + orjson.dumps(columns) + b',"rows":[' + b",".join(parts) + b"]}"

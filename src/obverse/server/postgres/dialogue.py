@@ -1,4 +1,6 @@
-"""The dialogue with a client that signed in: simple and extended queries, errors that skip to Sync, blocks and their status."""
+"""The dialogue with a client that signed in: simple and extended queries, errors that skip to Sync, blocks and their
+status.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,12 @@ from typing import TypeVar
 
 from obverse.core.errors import InvariantBroken, ObverseError, Refused
 from obverse.server.errors import NotSignedIn, Stopping, Suspended
-from obverse.server.postgres import replies
-from obverse.server.postgres import requests as r
+from obverse.server.postgres import messages
+from obverse.server.postgres import messages as r
 from obverse.server.postgres.errors import defect, error_fields, unforeseen
-from obverse.server.postgres.frames import Frames, Gone, Lost
-from obverse.server.postgres.holdings import Portal, Rows, Told
+from obverse.server.postgres.messages import Field, Frames, Gone, Lost
 from obverse.server.postgres.parameters import bound
-from obverse.server.postgres.replies import Field
+from obverse.server.postgres.portals import Portal, Rows, Told
 from obverse.server.postgres.runner import Runner
 from obverse.server.postgres.statements import Kind
 from obverse.server.postgres.types import encoded
@@ -29,12 +30,19 @@ class Dialogue:
     """One connection from its first ReadyForQuery to its end."""
 
     def __init__(self, frames: Frames, runner: Runner) -> None:
-        self._frames, self._runner = frames, runner
-        self._block, self._held = runner.block, runner.held
-        self._skipping, self._sent, self._given = False, "", False  # an answer was given: what fails now was not free
+        self._frames = frames
+        self._runner = runner
+        self._block = runner.block
+        self._held = runner.held
+        # an answer was given: what fails now was not free
+        self._skipping = False
+        self._sent = ""
+        self._given = False
         self._running: asyncio.Future[object] | None = None
         self._cancelled = False
-        self._between, self._ending = True, False  # nothing is asked; and nothing more will be
+        # nothing is asked; and nothing more will be
+        self._between = True
+        self._ending = False
         self._holding: asyncio.Task[None] | None = None
 
     def end(self) -> asyncio.Task[None] | None:
@@ -50,11 +58,14 @@ class Dialogue:
 
     async def hold(self) -> None:
         """Until the client goes, or has to."""
-        frames, self._holding = self._frames, asyncio.current_task()
-        frames.put(replies.ready(self._block.status))
+        frames = self._frames
+        self._holding = asyncio.current_task()
+        frames.put(messages.ready(self._block.status))
         await frames.flush()
         while not (self._ending and self._between):
-            kind, self._sent, self._given = b"", "", False
+            kind = b""
+            self._sent = ""
+            self._given = False
             try:
                 kind, raw = await frames.message()
                 self._between = False
@@ -82,7 +93,7 @@ class Dialogue:
             log.error("a statement met a defect: %s", defect(error))
             error = unforeseen()
         fatal = isinstance(error, ENDING)
-        self._frames.put(replies.error(error_fields(error, self._sent, fatal=fatal, free=not self._given)))
+        self._frames.put(messages.error(error_fields(error, self._sent, fatal=fatal, free=not self._given)))
         self._block.fail()
         if kind == b"Q":
             await self._ready()
@@ -94,7 +105,7 @@ class Dialogue:
     async def _ready(self) -> None:
         """Everything was answered."""
         self._block.rest()
-        self._frames.put(replies.ready(self._block.status))
+        self._frames.put(messages.ready(self._block.status))
         await self._frames.flush()
         self._between = True
 
@@ -116,14 +127,14 @@ class Dialogue:
                 if prepared.statement is not None:
                     self._block.check(prepared.statement)
                 self._held.bind(request.portal, portal)
-                self._frames.put(replies.BIND_COMPLETE)
+                self._frames.put(messages.BIND_COMPLETE)
             case r.Describe(kind, name):
                 await self._describe(kind, name)
             case r.Execute(name, rows_max):
                 await self._execute(self._held.portal(name), rows_max)
             case r.Close(kind, name):
                 self._held.forget(kind, name)
-                self._frames.put(replies.CLOSE_COMPLETE)
+                self._frames.put(messages.CLOSE_COMPLETE)
             case r.Plain(kind):
                 await self._plain(kind)
 
@@ -139,13 +150,14 @@ class Dialogue:
         self._sent = text
         statements = await self._runner.read(text)
         if not statements:
-            self._frames.put(replies.EMPTY_QUERY)
+            self._frames.put(messages.EMPTY_QUERY)
         for statement in statements:
             found = await self._stoppable(self._runner.run(statement))
-            self._given = self._given or statement.kind is Kind.QUESTION  # and a setting after it changes nothing of that
+            # and a setting after it changes nothing of that
+            self._given = self._given or statement.kind is Kind.QUESTION
             if found.fields is not None:
                 codes = (0,) * len(found.fields)
-                self._frames.put(replies.row_description(found.fields, codes))
+                self._frames.put(messages.row_description(found.fields, codes))
                 await self._send(found.fields, codes, found.rows)
             self._finished(found)
         if self._block.status == "I":
@@ -161,7 +173,7 @@ class Dialogue:
         if statement is not None:
             self._block.check(statement)
         self._held.prepare(request.name, await self._stoppable(self._runner.prepare(statement, request.types)))
-        self._frames.put(replies.PARSE_COMPLETE)
+        self._frames.put(messages.PARSE_COMPLETE)
 
     async def _describe(self, kind: str, name: str) -> None:
         portal = None if kind == "S" else self._held.portal(name)
@@ -172,9 +184,9 @@ class Dialogue:
         values = None if portal is None else portal.values
         fields = await self._stoppable(self._runner.describe(prepared, values))
         if portal is None:
-            self._frames.put(replies.parameters(prepared.types))
+            self._frames.put(messages.parameters(prepared.types))
         if fields is None:
-            self._frames.put(replies.NO_DATA)
+            self._frames.put(messages.NO_DATA)
             return
         codes = (0,) * len(fields) if portal is None else portal.codes(len(fields))
         told = Told(fields, self._block.settings.intervals)
@@ -182,39 +194,43 @@ class Dialogue:
             self._held.tell(name, told)
         else:
             portal.described = told
-        self._frames.put(replies.row_description(fields, codes))
+        self._frames.put(messages.row_description(fields, codes))
 
     async def _execute(self, portal: Portal, most: int) -> None:
         """Run a portal once; every further call reads on in what was drawn."""
         statement = portal.prepared.statement
         if statement is None:
-            self._frames.put(replies.EMPTY_QUERY)
+            self._frames.put(messages.EMPTY_QUERY)
             return
-        self._sent, first = statement.text, portal.found is None
+        self._sent = statement.text
+        first = portal.found is None
         if portal.found is None:
             await self._fits(portal)
             portal.found = await self._stoppable(self._runner.run(statement, portal.values))
-        found, self._given = portal.found, statement.kind is Kind.QUESTION
+        found = portal.found
+        self._given = statement.kind is Kind.QUESTION
         if found.fields is None:
             self._finished(found)
             return
         portal.fits(found.fields)
         begun = portal.at
         await self._send(found.fields, portal.codes(len(found.fields)), portal.next(most))
-        count, ended = portal.at - begun, portal.ended
+        count = portal.at - begun
+        ended = portal.ended
         portal.let_go()
         if not ended or (most and count == most):
             self._held.hold()
             if first:
                 self._frames.put(*found.notices)
-            self._frames.put(replies.SUSPENDED)
+            self._frames.put(messages.SUSPENDED)
             return
         tag = found.tag if statement.kind not in (Kind.QUESTION, Kind.CATALOGUE) else f"SELECT {count}"
         self._finished(Rows(found.fields, (), tag, found.notices if first else ()))
 
     async def _fits(self, portal: Portal) -> None:
         """What the client could not read is refused before it is charged."""
-        statement, told = portal.prepared.statement, portal.told
+        statement = portal.prepared.statement
+        told = portal.told
         if statement is None or statement.kind is not Kind.QUESTION:
             return
         if told is not None and told.intervals == self._block.settings.intervals:
@@ -226,16 +242,17 @@ class Dialogue:
     async def _send(self, fields: Sequence[Field], codes: Sequence[int], rows: object) -> None:
         for row in rows:  # type: ignore[attr-defined]
             cells = [encoded(value, field.oid, code) for value, field, code in zip(row, fields, codes)]
-            self._frames.put(replies.data_row(cells))
+            self._frames.put(messages.data_row(cells))
             await self._frames.room()
 
     def _finished(self, found: Rows) -> None:
-        self._frames.put(*found.notices, replies.complete(found.tag))
+        self._frames.put(*found.notices, messages.complete(found.tag))
 
     async def _stoppable(self, work: Awaitable[T]) -> T:
         """Wait for work that a cancel request may end."""
         running = asyncio.ensure_future(work)
-        self._running, self._cancelled = running, False  # type: ignore[assignment]
+        self._running = running  # type: ignore[assignment]
+        self._cancelled = False
         try:
             return await running
         except asyncio.CancelledError:

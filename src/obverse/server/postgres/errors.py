@@ -8,32 +8,82 @@ from obverse.core.errors import BudgetExceeded, Failed, LedgerError, ObverseErro
 
 SQLSTATES: Mapping[str, str] = {
     # how one connects
-    "protocol_violation": "08P01", "not_signed_in": "28P01", "tls_required": "28000", "not_a_client": "28000",
-    "account_suspended": "28000", "too_many_connections": "53300", "too_many_requests": "53000", "idle_too_long": "57P05",
-    "stopping": "57P01", "not_encodable": "22021",
+    "protocol_violation": "08P01",
+    "not_signed_in": "28P01",
+    "tls_required": "28000",
+    "not_a_client": "28000",
+    "account_suspended": "28000",
+    "too_many_connections": "53300",
+    "too_many_requests": "53000",
+    "idle_too_long": "57P05",
+    "stopping": "57P01",
+    "not_encodable": "22021",
     # what may be seen
-    "not_aggregate": "42501", "aggregate_not_private": "42501", "privacy_id_in_output": "42501", "statement_kind": "42501",
-    "not_allowed": "42501", "purpose_not_allowed": "42501", "purpose_not_declared": "42501", "keys_not_public": "42501",
-    "private_subquery_as_scalar": "42501", "join_not_on_privacy_unit": "42501", "unit_lost": "42501", "no_bounds": "42501",
-    "private_filter_on_public": "42501", "copy_refused": "42501", "read_only": "42501",
+    "not_aggregate": "42501",
+    "aggregate_not_private": "42501",
+    "privacy_id_in_output": "42501",
+    "statement_kind": "42501",
+    "not_allowed": "42501",
+    "purpose_not_allowed": "42501",
+    "purpose_not_declared": "42501",
+    "keys_not_public": "42501",
+    "private_subquery_as_scalar": "42501",
+    "join_not_on_privacy_unit": "42501",
+    "unit_lost": "42501",
+    "no_bounds": "42501",
+    "private_filter_on_public": "42501",
+    "copy_refused": "42501",
+    "read_only": "42501",
     # how it is written
-    "parse_error": "42601", "table_not_declared": "42P01", "column_not_declared": "42703", "ambiguous_column": "42702",
-    "function_not_allowed": "42883", "type_error": "42804", "bad_parameter": "22023", "unknown_interval": "42703",
-    "catalogue_relation": "42P01", "catalogue_function": "42883", "catalogue_type": "42704", "number_out_of_range": "22003",
+    "parse_error": "42601",
+    "table_not_declared": "42P01",
+    "column_not_declared": "42703",
+    "ambiguous_column": "42702",
+    "function_not_allowed": "42883",
+    "type_error": "42804",
+    "bad_parameter": "22023",
+    "unknown_interval": "42703",
+    "catalogue_relation": "42P01",
+    "catalogue_function": "42883",
+    "catalogue_type": "42704",
+    "number_out_of_range": "22003",
     "bad_value": "22P02",
     # settings, statements, portals, blocks
-    "unknown_setting": "42704", "bad_setting": "22023", "fixed_setting": "55P02", "no_such_prepared": "26000",
-    "prepared_twice": "42P05", "no_such_portal": "34000", "portal_twice": "42P03", "in_failed_block": "25P02",
-    "no_block": "25P01", "no_such_savepoint": "3B001", "columns_changed": "0A000",
+    "unknown_setting": "42704",
+    "bad_setting": "22023",
+    "fixed_setting": "55P02",
+    "no_such_prepared": "26000",
+    "prepared_twice": "42P05",
+    "no_such_portal": "34000",
+    "portal_twice": "42P03",
+    "in_failed_block": "25P02",
+    "no_block": "25P01",
+    "no_such_savepoint": "3B001",
+    "columns_changed": "0A000",
     # limits
-    "too_long": "54000", "too_complex": "54001", "too_many_parameters": "54000", "too_costly": "54000",
-    "too_large": "54000", "message_too_large": "54000", "too_many_rows": "54000",
-    "budget_exhausted": "53400", "price_over_budget": "53400", "loss_out_of_reach": "53400",
-    "cancelled": "57014", "catalogue_too_slow": "57014", "engine_failure": "XX000", "not_found": "42704",
-    "engine_unavailable": "57P03", "project_unavailable": "57P03", "project_changed": "40001",
-}  # fmt: skip
+    "too_long": "54000",
+    "too_complex": "54001",
+    "too_many_parameters": "54000",
+    "too_costly": "54000",
+    "too_large": "54000",
+    "message_too_large": "54000",
+    "too_many_rows": "54000",
+    "budget_exhausted": "53400",
+    "price_over_budget": "53400",
+    "loss_out_of_reach": "53400",
+    "cancelled": "57014",
+    "catalogue_too_slow": "57014",
+    "engine_failure": "XX000",
+    "not_found": "42704",
+    "engine_unavailable": "57P03",
+    "project_unavailable": "57P03",
+    "project_changed": "40001",
+}
 ROUTINES = {"columns_changed": "RevalidateCachedQuery"}  # by which asyncpg and JDBC know to prepare again by themselves
-UNSUPPORTED, LIMIT, SYSTEM, INTERNAL = "0A000", "53400", "58000", "XX000"
+UNSUPPORTED = "0A000"
+LIMIT = "53400"
+SYSTEM = "58000"
+INTERNAL = "XX000"
 FREE = "No budget was used."
 
 
@@ -53,12 +103,19 @@ def sqlstate(error: ObverseError) -> str:
 
 
 def error_fields(error: ObverseError, sent: str = "", *, fatal: bool = False, free: bool = True) -> dict[str, str]:
-    """The fields of an ErrorResponse. The stable code is its routine; a position is told where it is one of the sent text.
+    """The fields of an ErrorResponse. The stable code is its routine; a position is told where it is one of the sent
+    text.
 
     `free`: nothing was charged before it, either.
     """
     severity = "FATAL" if fatal else "ERROR"
-    fields = {"S": severity, "V": severity, "C": sqlstate(error), "M": error.message, "R": ROUTINES.get(error.code, error.code)}
+    fields = {
+        "S": severity,
+        "V": severity,
+        "C": sqlstate(error),
+        "M": error.message,
+        "R": ROUTINES.get(error.code, error.code),
+    }
     if error.why:
         fields["D"] = error.why
     refused = isinstance(error, Refused | BudgetExceeded) and not error.charged and error.code != "cancelled"

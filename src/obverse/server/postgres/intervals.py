@@ -1,7 +1,7 @@
 """Noise intervals as columns: obverse_low(n) and obverse_high(n) in the SELECT list, or both after every value.
 
-They are taken out of the text before it is asked, blanks in their place, and put beside the answer: the question that is priced
-and charged is the same with or without them.
+They are taken out of the text before it is asked, blanks in their place, and put beside the answer: the question that
+is priced and charged is the same with or without them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 from obverse.answers.answer import Answer, ColumnInfo
 from obverse.core.errors import Refused, Span
-from obverse.server.postgres.replies import Field
-from obverse.server.postgres.scan import Word
+from obverse.server.postgres.messages import Field
+from obverse.server.postgres.statements import Word
 from obverse.server.postgres.types import OIDS
 
 ENDS = {"obverse_low": 0, "obverse_high": 1}
@@ -55,7 +55,8 @@ class Shape:
 def stripped(text: str, words: Sequence[Word]) -> Stripped:
     """Take the ends of intervals out of the outermost SELECT list."""
     ends: list[End] = []
-    kept, holes = 0, []
+    kept = 0
+    holes = []
     items = _items(words)
     for n, item in enumerate(items):
         end = _end(item, kept)
@@ -76,7 +77,9 @@ def stripped(text: str, words: Sequence[Word]) -> Stripped:
 
 def _items(words: Sequence[Word]) -> list[list[Word]]:
     """The outputs of the outermost SELECT."""
-    depth, found, inside = 0, [[]], False  # type: int, list[list[Word]], bool
+    depth = 0
+    found: list[list[Word]] = [[]]
+    inside = False
     for word in words:
         depth += (word.text in "([{") - (word.text in ")]}")
         if not inside:

@@ -1,4 +1,8 @@
-"""Runner: a signed-in caller's statements, done. Questions go to the desk, the catalogue to the shadow, the rest stays here."""
+"""Runner: a signed-in caller's statements, done. Questions go to the desk, the catalogue to the shadow, the rest stays
+here.
+
+What is said beside the rows: prices and what is left, in the words of every other interface.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +11,79 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from obverse.answers.answer import Answer, Price, Remaining
+from obverse.core.claim import DECLARED
 from obverse.core.errors import Failed, Refused
-from obverse.server.desk import Caller, Desk, Wanted
 from obverse.server.errors import Suspended
 from obverse.server.http.problems import failure, unfinished
-from obverse.server.notes import Notes, answered
-from obverse.server.pg_catalog.context import Asking
-from obverse.server.pg_catalog.shadow import Shadow
-from obverse.server.postgres import intervals, replies, told
-from obverse.server.postgres.block import Block
+from obverse.server.observability import Notes, answered
+from obverse.server.pg_catalog.catalog import Shadow
+from obverse.server.pg_catalog.relations import Asking
+from obverse.server.postgres import intervals, messages
 from obverse.server.postgres.errors import defect
-from obverse.server.postgres.holdings import Holdings, Prepared, Rows
-from obverse.server.postgres.inferred import parameter_types, sample
-from obverse.server.postgres.qualified import plain_strings, unqualified
-from obverse.server.postgres.replies import Field
+from obverse.server.postgres.messages import Field
+from obverse.server.postgres.parameters import parameter_types, sample
+from obverse.server.postgres.portals import Block, Holdings, Prepared, Rows
 from obverse.server.postgres.settings import DEFAULTS, REPORTED, assignment, setting_name
-from obverse.server.postgres.statements import Kind, Statement, read
+from obverse.server.postgres.statements import Kind, Statement, plain_strings, read, unqualified
 from obverse.server.postgres.types import TEXT
+from obverse.server.queries import Caller, Desk, Wanted
 from obverse.server.rate_limits import Buckets
+from obverse.session.planning import Explained
+from obverse.session.views import BudgetView
+
+SHARE = 100
+
+
+def welcome(name: str, view: BudgetView) -> str:
+    """At login."""
+    own = [line for line in view.lines if line.kind == "analyst" and line.name == name] or list(view.lines[:1])
+    left = f"; budget {own[0].left} of {own[0].cap} {view.quantity} left" if own else ""
+    return f"answers carry differential-privacy noise{left}. \\d shows tables, EXPLAIN SELECT ... the price."
+
+
+def after(answer: Answer) -> str:
+    """After an answer."""
+    if answer.claim == DECLARED:
+        return "free: declared values, whether or not a row has them; no row was read"
+    if answer.price.epsilon == "0" and not answer.price.share:
+        return "free: only what is public was read; exact"
+    cost = "asked before, free this time" if answer.price.stored else f"cost {_price(answer.price)}"
+    again = "" if answer.price.stored else ". Same question again is free"
+    return f"{cost}; {_rest(answer.remaining)}{again}. Noise intervals hold with {SHARE * answer.level:g} %."
+
+
+def explained(found: Explained) -> list[str]:
+    """The rows of EXPLAIN."""
+    if not found.measures:
+        return [found.note or "free: only what is public is read"]
+    lines = [f"would cost {_price(found.price)}{_share(found.price)}; {_rest(found.remaining)}"]
+    for measure in found.measures:
+        width = measure["half_width"]
+        known = "" if width is None else f"+- {width:.6g} ({SHARE * found.level:g} % noise interval)"
+        wrong = known or "its error depends on the data"
+        lines.append(
+            f"{measure['name']}: {wrong}; {measure['mechanism']}; one unit moves it by at most {measure['linf']:.6g}"
+        )
+    lines += [line for line in found.plan.splitlines() if line.strip()]
+    return lines + ([found.note] if found.note else [])
+
+
+def _price(price: Price) -> str:
+    delta = "" if price.delta == "0" else f", delta {price.delta}"
+    return f"epsilon {price.epsilon}{delta}"
+
+
+def _share(price: Price) -> str:
+    return f" ({SHARE * price.share:.3g} % of the budget)" if price.share else ""
+
+
+def _rest(left: Remaining | None) -> str:
+    if left is None:
+        return "nothing is spent"
+    amount = f"{left.epsilon} left" if left.epsilon is not None else f"{SHARE * left.share:.3g} % of the budget left"
+    return f"{amount} ({left.more})" if left.more else amount
+
 
 log = logging.getLogger("obverse.pgwire")
 SHOWN_ALL = (Field("name", TEXT), Field("setting", TEXT), Field("description", TEXT))
@@ -73,7 +132,7 @@ class Runner:
             case kind if kind in BLOCKS:
                 tag, warning = self.block.done(statement)
                 state = "25001" if statement.kind is Kind.BEGIN else "25P01"
-                said = (replies.notice(warning, severity="WARNING", sqlstate=state),) if warning else ()
+                said = (messages.notice(warning, severity="WARNING", sqlstate=state),) if warning else ()
                 return Rows(None, (), tag, said)
             case Kind.SHOW:
                 return self._show(statement)
@@ -81,7 +140,10 @@ class Runner:
                 return self._own(statement)
 
     async def describe(self, prepared: Prepared, values: Sequence[Any] | None) -> tuple[Field, ...] | None:
-        """The columns that a statement would give. Nothing private is run; without values, samples of their types stand in."""
+        """The columns that a statement would give.
+
+        Nothing private is run; without values, samples of their types stand in.
+        """
         statement = prepared.statement
         if statement is None:
             return None
@@ -106,7 +168,10 @@ class Runner:
                 return None
 
     async def prepare(self, statement: Statement | None, given: Sequence[int]) -> Prepared:
-        """A statement with the types of its parameters. What is wrong with it is told now, as PostgreSQL does, for free."""
+        """A statement with the types of its parameters.
+
+        What is wrong with it is told now, as PostgreSQL does, for free.
+        """
         if statement is None:
             return Prepared(None, ())
         prepared = Prepared(statement, await self.inferred(statement.text, given))
@@ -122,7 +187,8 @@ class Runner:
 
     async def _ask(self, statement: Statement, values: Sequence[Any]) -> Rows:
         taken = self._taken(statement)
-        if taken.ends or statement.rowless:  # whether they are of outputs that there are is told before anything is charged
+        # whether they are of outputs that there are is told before anything is charged
+        if taken.ends or statement.rowless:
             columns = await self.desk.describe(self.caller, self._wanted(taken.text, values))
             shape = intervals.shape(columns, taken.ends, self.block.settings.intervals, taken.text)
             if statement.rowless:  # nobody pays for no row
@@ -138,7 +204,7 @@ class Runner:
                 raise Failed(said.code, said.detail, why=said.why, fix=said.fix, charged=True) from error
         shape = intervals.shape(answer.columns, taken.ends, self.block.settings.intervals, taken.text)
         rows = shape.rows(answer)
-        return Rows(shape.fields, rows, f"SELECT {len(rows)}", (replies.notice(told.after(answer)),))
+        return Rows(shape.fields, rows, f"SELECT {len(rows)}", (messages.notice(after(answer)),))
 
     async def _explain(self, statement: Statement, values: Sequence[Any]) -> Rows:
         taken = self._taken(statement)
@@ -149,7 +215,7 @@ class Runner:
             return Rows(PLAN, [("free: it asks for no row",)], "EXPLAIN")
         with self.notes.of(self.caller.project, "/explain", self.caller):
             found = await self.desk.explain(self.caller, self._wanted(taken.text, values))
-        return Rows(PLAN, [(line,) for line in told.explained(found)], "EXPLAIN")
+        return Rows(PLAN, [(line,) for line in explained(found)], "EXPLAIN")
 
     def _taken(self, statement: Statement) -> intervals.Stripped:
         words = statement.words
@@ -168,7 +234,8 @@ class Runner:
         return parameter_types(text, given, (await self.shadow()).column_types)
 
     def _show(self, statement: Statement) -> Rows:
-        settings, name = self.block.settings, setting_name(statement.words[1:])
+        settings = self.block.settings
+        name = setting_name(statement.words[1:])
         if name == "all":
             listed = [(REPORTED.get(known, known), value, "") for known, value in sorted(settings.now.items())]
             return Rows(SHOWN_ALL, listed, "SHOW")
@@ -176,7 +243,8 @@ class Runner:
 
     def _own(self, statement: Statement) -> Rows:
         """Settings, and what the connection holds."""
-        before, words = self.block.settings, statement.words
+        before = self.block.settings
+        words = statement.words
         match statement.kind:
             case Kind.SET:
                 name, value, local = assignment(words)
@@ -206,4 +274,4 @@ class Runner:
 def reported(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[bytes, ...]:
     """What clients are told of settings that changed."""
     changed = [name for name in REPORTED if before.get(name) != now.get(name)]
-    return tuple(replies.parameter_status(REPORTED[name], now.get(name, DEFAULTS[name])) for name in changed)
+    return tuple(messages.parameter_status(REPORTED[name], now.get(name, DEFAULTS[name])) for name in changed)

@@ -1,4 +1,7 @@
-"""The wire server: connections accepted, signed in and held; cancel requests; one shadow catalogue for each project."""
+"""The wire server: connections accepted, signed in and held; cancel requests; one shadow catalogue for each project.
+
+Who may connect: so many at once, in all, of one account and of one address before it is known; and failed logins.
+"""
 
 from __future__ import annotations
 
@@ -7,28 +10,107 @@ import contextlib
 import logging
 import secrets
 import ssl
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 
-from obverse.core.errors import ObverseError
-from obverse.server.desk import Caller, Desk
-from obverse.server.errors import NotSignedIn
-from obverse.server.notes import Notes
-from obverse.server.pg_catalog.shadow import Shadow
-from obverse.server.postgres import replies, told
-from obverse.server.postgres.block import Block
+from obverse.core.errors import ObverseError, Refused
+from obverse.server.errors import NotSignedIn, TooMany
+from obverse.server.http.connections import block
+from obverse.server.observability import Notes
+from obverse.server.pg_catalog.catalog import Shadow
+from obverse.server.postgres import messages
+from obverse.server.postgres import runner as runner_module
 from obverse.server.postgres.dialogue import Dialogue
 from obverse.server.postgres.errors import defect, error_fields, unforeseen
-from obverse.server.postgres.frames import BUFFER, Frames, Gone, Incoming
-from obverse.server.postgres.guard import Caps, Guard
-from obverse.server.postgres.holdings import Holdings
-from obverse.server.postgres.login import fatal, signed_in
+from obverse.server.postgres.messages import BUFFER, Frames, Gone, Incoming
+from obverse.server.postgres.portals import Block, Holdings
 from obverse.server.postgres.runner import Runner
 from obverse.server.postgres.settings import REPORTED, fresh
-from obverse.server.postgres.startup import Cancel, Start, started
+from obverse.server.postgres.startup import Cancel, Start, fatal, signed_in, started
+from obverse.server.queries import Caller, Desk
 from obverse.server.rate_limits import Buckets
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """How many connections there may be at once, and how many logins may fail a minute."""
+
+    in_all: int = 200
+    of_account: int = 40
+    strangers: int = 100  # in all, who have not signed in yet
+    strangers_of_address: int = 20
+    texts_per_minute: int = 6_000  # of one account, that are read at all; questions are counted by the desk as well
+    failures_per_minute: int = 40  # of one address; a quarter of them at once
+
+
+@dataclass(slots=True)
+class Guard:
+    """Counts what is there now."""
+
+    caps: Caps = Caps()
+    _open: int = 0
+    _strangers: Counter[str] = field(default_factory=Counter)
+    _accounts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _failures: Buckets | None = None
+
+    @contextmanager
+    def connection(self) -> Iterator[None]:
+        """One more connection, of whomever."""
+        self._check(self._open < self.caps.in_all)
+        self._open += 1
+        try:
+            yield
+        finally:
+            self._open -= 1
+
+    @contextmanager
+    def stranger(self, address: str) -> Iterator[None]:
+        """Somebody who has not signed in yet."""
+        key = block(address)
+        self._check(self._strangers.total() < self.caps.strangers)
+        self._check(self._strangers[key] < self.caps.strangers_of_address)
+        self._strangers[key] += 1
+        try:
+            yield
+        finally:
+            self._strangers[key] -= 1
+            if not self._strangers[key]:
+                del self._strangers[key]
+
+    @contextmanager
+    def account(self, project: str, name: str) -> Iterator[None]:
+        """One more connection of an account."""
+        self._check(self._accounts[project, name] < self.caps.of_account)
+        self._accounts[project, name] += 1
+        try:
+            yield
+        finally:
+            self._accounts[project, name] -= 1
+            if not self._accounts[project, name]:
+                del self._accounts[project, name]
+
+    def admit(self, address: str) -> None:
+        """Whether an address may try to sign in: not while too many of its tries failed."""
+        self._buckets.check(block(address))
+
+    def failed(self, address: str) -> None:
+        with suppress(TooMany):
+            self._buckets.take(block(address))
+
+    @property
+    def _buckets(self) -> Buckets:
+        if self._failures is None:
+            self._failures = Buckets(self.caps.failures_per_minute)
+        return self._failures
+
+    def _check(self, holds: bool) -> None:
+        if not holds:
+            raise Refused("too_many_connections", "too many connections.", fix="close some, or try again in a moment.")
+
 
 LOGIN_S = 10.0  # from the first byte to a known account
 LAST_S = 10.0  # for who reads an answer when the server stops
@@ -51,7 +133,10 @@ class Wire:
     def __init__(
         self, desk: Desk, context: ssl.SSLContext | None, notes: Notes, *, caps: Caps = CAPS, tls_required: bool = False
     ) -> None:
-        self._desk, self._context, self._notes, self._tls_required = desk, context, notes, tls_required
+        self._desk = desk
+        self._context = context
+        self._notes = notes
+        self._tls_required = tls_required
         self._guard = Guard(caps)
         self._texts = Buckets(caps.texts_per_minute)
         self._dialogues: dict[int, tuple[int, Dialogue]] = {}
@@ -97,7 +182,7 @@ class Wire:
 
     async def _end(self, frames: Frames, error: ObverseError) -> None:
         with contextlib.suppress(Gone):
-            frames.put(replies.error(error_fields(fatal(error), fatal=True)))
+            frames.put(messages.error(error_fields(fatal(error), fatal=True)))
             await frames.flush()
 
     async def _connection(self, frames: Frames) -> None:
@@ -134,8 +219,10 @@ class Wire:
             runner = Runner(self._desk, caller, block, Holdings(), renewed, number, self._texts, self._notes)
             dialogue = Dialogue(frames, runner)
             self._dialogues[number] = (secret, dialogue)
-            frames.put(*(replies.parameter_status(said, block.settings[name]) for name, said in REPORTED.items()))
-            frames.put(replies.backend_key(number, secret), replies.notice(told.welcome(caller.name, budget)))
+            frames.put(*(messages.parameter_status(said, block.settings[name]) for name, said in REPORTED.items()))
+            frames.put(
+                messages.backend_key(number, secret), messages.notice(runner_module.welcome(caller.name, budget))
+            )
             await dialogue.hold()
 
     @contextlib.contextmanager

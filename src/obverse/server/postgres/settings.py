@@ -10,48 +10,104 @@ from fractions import Fraction
 
 from obverse._version import __version__
 from obverse.core.errors import Refused
-from obverse.server.postgres.scan import Word
+from obverse.server.postgres.statements import Word
 from obverse.session.planning import Wish
 
 SERVER_VERSION = "15.0"
 DEFAULTS: Mapping[str, str] = {
-    "server_version": f"{SERVER_VERSION} (Obverse {__version__})", "server_version_num": "150000", "server_encoding": "UTF8",
-    "client_encoding": "UTF8", "application_name": "", "datestyle": "ISO, MDY", "intervalstyle": "postgres", "timezone": "UTC",
-    "integer_datetimes": "on", "standard_conforming_strings": "on", "is_superuser": "off", "session_authorization": "",
-    "default_transaction_read_only": "on", "transaction_read_only": "on", "in_hot_standby": "off",
+    "server_version": f"{SERVER_VERSION} (Obverse {__version__})",
+    "server_version_num": "150000",
+    "server_encoding": "UTF8",
+    "client_encoding": "UTF8",
+    "application_name": "",
+    "datestyle": "ISO, MDY",
+    "intervalstyle": "postgres",
+    "timezone": "UTC",
+    "integer_datetimes": "on",
+    "standard_conforming_strings": "on",
+    "is_superuser": "off",
+    "session_authorization": "",
+    "default_transaction_read_only": "on",
+    "transaction_read_only": "on",
+    "in_hot_standby": "off",
     "search_path": '"$user", public',
-    "extra_float_digits": "1", "statement_timeout": "0", "lock_timeout": "0", "idle_in_transaction_session_timeout": "0",
-    "idle_session_timeout": "0", "transaction_isolation": "read committed", "default_transaction_isolation": "read committed",
-    "transaction_deferrable": "off", "default_transaction_deferrable": "off", "bytea_output": "hex",
+    "extra_float_digits": "1",
+    "statement_timeout": "0",
+    "lock_timeout": "0",
+    "idle_in_transaction_session_timeout": "0",
+    "idle_session_timeout": "0",
+    "transaction_isolation": "read committed",
+    "default_transaction_isolation": "read committed",
+    "transaction_deferrable": "off",
+    "default_transaction_deferrable": "off",
+    "bytea_output": "hex",
     "client_min_messages": "notice",
-    "max_identifier_length": "63", "max_index_keys": "32", "lc_collate": "C.UTF-8", "lc_ctype": "C.UTF-8", "lc_messages": "C",
-    "lc_monetary": "C", "lc_numeric": "C", "lc_time": "C", "jit": "off", "enable_seqscan": "on", "geqo": "on", "role": "none",
-    "quote_all_identifiers": "off", "synchronize_seqscans": "on", "row_security": "on", "default_tablespace": "",
-    "default_table_access_method": "heap", "xmloption": "content", "check_function_bodies": "on",
+    "max_identifier_length": "63",
+    "max_index_keys": "32",
+    "lc_collate": "C.UTF-8",
+    "lc_ctype": "C.UTF-8",
+    "lc_messages": "C",
+    "lc_monetary": "C",
+    "lc_numeric": "C",
+    "lc_time": "C",
+    "jit": "off",
+    "enable_seqscan": "on",
+    "geqo": "on",
+    "role": "none",
+    "quote_all_identifiers": "off",
+    "synchronize_seqscans": "on",
+    "row_security": "on",
+    "default_tablespace": "",
+    "default_table_access_method": "heap",
+    "xmloption": "content",
+    "check_function_bodies": "on",
     "session_replication_role": "origin",
-    "ssl_renegotiation_limit": "0", "backslash_quote": "safe_encoding", "escape_string_warning": "on", "work_mem": "4MB",
-    "max_parallel_workers_per_gather": "2", "cursor_tuple_fraction": "0.1", "array_nulls": "on",
+    "ssl_renegotiation_limit": "0",
+    "backslash_quote": "safe_encoding",
+    "escape_string_warning": "on",
+    "work_mem": "4MB",
+    "max_parallel_workers_per_gather": "2",
+    "cursor_tuple_fraction": "0.1",
+    "array_nulls": "on",
     "constraint_exclusion": "partition",
-    "port": "5432", "block_size": "8192", "password_encryption": "scram-sha-256", "wal_level": "replica",
+    "port": "5432",
+    "block_size": "8192",
+    "password_encryption": "scram-sha-256",
+    "wal_level": "replica",
     "tcp_keepalives_idle": "0",
-    "obverse.epsilon": "", "obverse.delta": "", "obverse.within": "", "obverse.confidence": "0.95", "obverse.purpose": "",
+    "obverse.epsilon": "",
+    "obverse.delta": "",
+    "obverse.within": "",
+    "obverse.confidence": "0.95",
+    "obverse.purpose": "",
     "obverse.intervals": "off",
-}  # fmt: skip
+}
 FIXED = frozenset(
-    "server_version server_version_num server_encoding integer_datetimes is_superuser session_authorization in_hot_standby "
+    "server_version server_version_num server_encoding integer_datetimes is_superuser session_authorization "
+    "in_hot_standby "
     "lc_collate lc_ctype max_identifier_length max_index_keys block_size port wal_level role".split()
 )
 REPORTED = {
-    "server_version": "server_version", "server_encoding": "server_encoding", "client_encoding": "client_encoding",
-    "application_name": "application_name", "datestyle": "DateStyle", "intervalstyle": "IntervalStyle", "timezone": "TimeZone",
-    "integer_datetimes": "integer_datetimes", "standard_conforming_strings": "standard_conforming_strings",
-    "is_superuser": "is_superuser", "session_authorization": "session_authorization", "in_hot_standby": "in_hot_standby",
+    "server_version": "server_version",
+    "server_encoding": "server_encoding",
+    "client_encoding": "client_encoding",
+    "application_name": "application_name",
+    "datestyle": "DateStyle",
+    "intervalstyle": "IntervalStyle",
+    "timezone": "TimeZone",
+    "integer_datetimes": "integer_datetimes",
+    "standard_conforming_strings": "standard_conforming_strings",
+    "is_superuser": "is_superuser",
+    "session_authorization": "session_authorization",
+    "in_hot_standby": "in_hot_standby",
     "default_transaction_read_only": "default_transaction_read_only",
-}  # fmt: skip
-ON, OFF = ("on", "true", "yes", "1", "t"), ("off", "false", "no", "0", "f")
+}
+ON = ("on", "true", "yes", "1", "t")
+OFF = ("off", "false", "no", "0", "f")
 NUMBERS = ("obverse.epsilon", "obverse.delta", "obverse.within", "obverse.confidence")
 NUMBER = re.compile(r"[0-9]{0,20}(\.[0-9]{0,40})?([eE][+-]?[0-9]{1,2})?")
-VALUE_MAX, OWN_MAX = 1_000, 50
+VALUE_MAX = 1_000
+OWN_MAX = 50
 VALUES = re.compile(r"-?x(,-?x)*")  # one value or several, each with its sign
 OWN = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)+")
 
@@ -112,7 +168,8 @@ def fresh(user: str, started: Mapping[str, str]) -> Settings:
 def from_options(options: str) -> dict[str, str]:
     """Settings in the start's `options`: -c name=value, or --name=value."""
     parts = [part.replace("\\ ", " ") for part in re.split(r"(?<!\\)\s+", options.strip()) if part]
-    found, waits = {}, False
+    found = {}
+    waits = False
     for part in parts:
         if part == "-c":
             waits = True
@@ -121,7 +178,8 @@ def from_options(options: str) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not equals or (text is part and not waits):
             raise Refused("bad_setting", "options of a connection are written -c name=value.")
-        found[name.replace("-", "_").lower()], waits = value, False
+        found[name.replace("-", "_").lower()] = value
+        waits = False
     return found
 
 
@@ -206,4 +264,6 @@ def _number(value: str) -> Fraction | None:
             raise ValueError
         return Fraction(Decimal(text))
     except (ValueError, InvalidOperation):
-        raise Refused("bad_setting", "this is no positive number.", fix="write 0.1, or '' for the project's own.") from None
+        raise Refused(
+            "bad_setting", "this is no positive number.", fix="write 0.1, or '' for the project's own."
+        ) from None

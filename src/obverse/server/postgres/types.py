@@ -12,23 +12,56 @@ from typing import Any
 from obverse.core.errors import Refused
 from obverse.core.types import Type
 
-BOOL, BYTEA, CHAR, NAME, INT8, INT2, INT4, TEXT, OID, UNKNOWN = 16, 17, 18, 19, 20, 21, 23, 25, 26, 705
-FLOAT4, FLOAT8, BPCHAR, VARCHAR, DATE, TIMESTAMP, TIMESTAMPTZ, NUMERIC = 700, 701, 1042, 1043, 1082, 1114, 1184, 1700
+BOOL = 16
+BYTEA = 17
+CHAR = 18
+NAME = 19
+INT8 = 20
+INT2 = 21
+INT4 = 23
+TEXT = 25
+OID = 26
+UNKNOWN = 705
+FLOAT4 = 700
+FLOAT8 = 701
+BPCHAR = 1042
+VARCHAR = 1043
+DATE = 1082
+TIMESTAMP = 1114
+TIMESTAMPTZ = 1184
+NUMERIC = 1700
 ELEMENT = {
     1000: BOOL, 1002: CHAR, 1003: NAME, 1005: INT2, 1007: INT4, 1016: INT8, 1009: TEXT, 1014: BPCHAR, 1015: VARCHAR,
     1021: FLOAT4, 1022: FLOAT8, 1028: OID, 1115: TIMESTAMP, 1182: DATE, 1231: NUMERIC,
 }  # fmt: skip
 ARRAY = {element: array for array, element in ELEMENT.items()}
 SIZES = {
-    BOOL: 1, CHAR: 1, NAME: 64, INT8: 8, INT2: 2, INT4: 4, OID: 4, FLOAT4: 4, FLOAT8: 8, DATE: 4, TIMESTAMP: 8, TIMESTAMPTZ: 8,
-}  # fmt: skip
+    BOOL: 1,
+    CHAR: 1,
+    NAME: 64,
+    INT8: 8,
+    INT2: 2,
+    INT4: 4,
+    OID: 4,
+    FLOAT4: 4,
+    FLOAT8: 8,
+    DATE: 4,
+    TIMESTAMP: 8,
+    TIMESTAMPTZ: 8,
+}
 OIDS = {
-    Type.INTEGER: INT8, Type.DOUBLE: FLOAT8, Type.BOOLEAN: BOOL, Type.TEXT: TEXT, Type.DATE: DATE, Type.TIMESTAMP: TIMESTAMP,
-}  # fmt: skip
+    Type.INTEGER: INT8,
+    Type.DOUBLE: FLOAT8,
+    Type.BOOLEAN: BOOL,
+    Type.TEXT: TEXT,
+    Type.DATE: DATE,
+    Type.TIMESTAMP: TIMESTAMP,
+}
 PLAIN = {INT8: "!q", INT2: "!h", INT4: "!i", OID: "!I", FLOAT4: "!f", FLOAT8: "!d"}
 EPOCH = dt.datetime(2000, 1, 1)
 MICRO = dt.timedelta(microseconds=1)
-NUMERIC_NAN, NUMERIC_NEGATIVE = 0xC000, 0x4000
+NUMERIC_NAN = 0xC000
+NUMERIC_NEGATIVE = 0x4000
 
 
 def encoded(value: Any, oid: int, code: int) -> bytes | None:
@@ -111,11 +144,13 @@ def _numeric(value: Decimal) -> bytes:
         return struct.pack("!hhHh", 0, 0, NUMERIC_NAN, 0)
     scale = max(0, -int(value.as_tuple().exponent))
     whole, _, part = format(abs(value), "f").partition(".")
-    whole, part = whole.rjust(-(-len(whole) // 4) * 4, "0"), part.ljust(-(-len(part) // 4) * 4, "0")
+    whole = whole.rjust(-(-len(whole) // 4) * 4, "0")
+    part = part.ljust(-(-len(part) // 4) * 4, "0")
     digits = [int((whole + part)[i : i + 4]) for i in range(0, len(whole + part), 4)]
     weight = len(whole) // 4 - 1
     while digits and digits[0] == 0:
-        digits, weight = digits[1:], weight - 1
+        digits = digits[1:]
+        weight = weight - 1
     while digits and digits[-1] == 0:
         digits.pop()
     sign = NUMERIC_NEGATIVE if value < 0 else 0
@@ -137,7 +172,9 @@ def _read_array(raw: bytes) -> list[Any]:
         return []
     if dimensions != 1:
         raise ValueError
-    (count, _), at, found = struct.unpack("!ii", raw[12:20]), 20, []
+    count, _ = struct.unpack("!ii", raw[12:20])
+    at = 20
+    found = []
     if count > len(raw):
         raise ValueError
     for _ in range(count):

@@ -1,10 +1,11 @@
 """Landlock: the paths that a sandboxed process can open, by the kernel (landlock(7)).
 
-Claim:   after `restrict` the process and its threads open no file but those under `readable`, and those only to read; /dev/null
-         also to write. They make, rename, link and remove nothing, trace no process outside, and where the kernel has the
-         rules for it they signal none, listen on no TCP port, and (without a network) reach no abstract socket.
-Proof:   a ruleset denies each handled access that no rule grants, and holds for good for the thread and what it starts; a
-         domain may trace only processes of itself and of domains inside it.
+Claim:   after `restrict` the process and its threads open no file but those under `readable`, and those only to read;
+         /dev/null also to write. They make, rename, link and remove nothing, trace no process outside, and where the
+         kernel has the rules for it they signal none, listen on no TCP port, and (without a network) reach no abstract
+         socket.
+Proof:   a ruleset denies each handled access that no rule grants, and holds for good for the thread and what it starts;
+         a domain may trace only processes of itself and of domains inside it.
 Assumes: Linux; the process has one thread when it calls. What was open before stays open.
 """
 
@@ -21,13 +22,20 @@ from pathlib import Path
 
 from obverse.core.errors import CatalogError, Refused
 
-CREATE, ADD, RESTRICT = 444, 445, 446  # the same numbers on every machine
+# the same numbers on every machine
+CREATE = 444
+ADD = 445
+RESTRICT = 446
 VERSION = 1  # a flag of CREATE: which version of Landlock the kernel has
 BENEATH = 1
-READ_FILE, READ_DIR, WRITE_FILE = 1 << 2, 1 << 3, 1 << 1
+READ_FILE = 1 << 2
+READ_DIR = 1 << 3
+WRITE_FILE = 1 << 1
 FILES = ((1, (1 << 13) - 1), (2, 1 << 13), (3, 1 << 14), (5, 1 << 15))  # accesses that are handled from a version on
 LISTENING = (4, 1)
-SIGNALS, ABSTRACT_SOCKETS, SCOPED = 2, 1, 6
+SIGNALS = 2
+ABSTRACT_SOCKETS = 1
+SCOPED = 6
 SYSTEM = (
     "/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin", "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/dev/urandom",
     "/dev/random", "/dev/null", "/sys/devices/system/cpu", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage",
@@ -54,7 +62,8 @@ def required() -> None:
             "serve_needs_landlock",
             "`serve` needs Landlock, and this kernel does not offer it.",
             why="without it a process that reads rows could open and lock the ledger, and all other files of its user.",
-            fix="Use Linux 5.13 or later with `landlock` in its `lsm=` list; in a container, a seccomp profile that allows"
+            fix="Use Linux 5.13 or later with `landlock` in its `lsm=` list; in a container, a seccomp profile that "
+            "allows"
             " landlock_create_ruleset, landlock_add_rule and landlock_restrict_self.",
         )
 
@@ -76,7 +85,8 @@ def check_apart(readable: Iterable[Path], hidden: Iterable[Path]) -> None:
                 "ledger_within_reach",
                 f"{one.name} lies in a folder that processes which read rows may read.",
                 why="a process that a row took over could lock the ledger, or read whom it leaves out.",
-                fix="Move the project, or set OBVERSE_HOME, to a folder outside of the system's, Python's and PYTHONPATH.",
+                fix="Move the project, or set OBVERSE_HOME, to a folder outside of the system's, Python's and "
+                "PYTHONPATH.",
                 place=str(min(over)),
             )
 
@@ -104,7 +114,9 @@ def _allow(ruleset: int, place: Path) -> None:
         return
     try:
         accesses = READ_FILE | (READ_DIR if place.is_dir() else 0) | (WRITE_FILE if str(place) == os.devnull else 0)
-        _called(ADD, ctypes.c_int(ruleset), ctypes.c_int(BENEATH), struct.pack("=Qi", accesses, found), ctypes.c_uint(0))
+        _called(
+            ADD, ctypes.c_int(ruleset), ctypes.c_int(BENEATH), struct.pack("=Qi", accesses, found), ctypes.c_uint(0)
+        )
     finally:
         os.close(found)
 

@@ -1,8 +1,8 @@
 """What a caged process does: lock itself in, open the engine, wait for one call, answer it, and end.
 
-A call is one of CALLS. `release` is the only one that reads private rows for somebody: exact values are noised in here and
-finished, and only that goes out. Whatever goes wrong in it goes out as one constant word; that memory ended as another, which
-the server counts like a kill, and tells nobody.
+A call is one of CALLS. `release` is the only one that reads private rows for somebody: exact values are noised in here
+and finished, and only that goes out. Whatever goes wrong in it goes out as one constant word; that memory ended as
+another, which the server counts like a kill, and tells nobody.
 """
 
 from __future__ import annotations
@@ -22,14 +22,19 @@ from obverse.core.engine import Engine
 from obverse.core.errors import CatalogError, ObverseError
 from obverse.core.relation import Relation
 from obverse.core.rng import Rng
-from obverse.engines.failing import Exhausted
-from obverse.engines.postgres_address import files as postgres_files
+from obverse.engines.base import Exhausted
+from obverse.engines.postgres import files as postgres_files
 from obverse.plan.verify import verify
-from obverse.server.sandbox import frames, landlock, locks, values
+from obverse.server.sandbox import landlock, protocol, seccomp
 from obverse.session.execution import released
-from obverse.session.opening import engine_of
+from obverse.session.project import engine_of
 
-READY, DONE, REFUSED, FAILED, EXHAUSTED, CHANGED = b"r", b"d", b"e", b"f", b"m", b"c"
+READY = b"r"
+DONE = b"d"
+REFUSED = b"e"
+FAILED = b"f"
+EXHAUSTED = b"m"
+CHANGED = b"c"
 ENGINE_SHARE = 0.6  # of the memory, for the engine itself; arrays of noise and answers need the rest
 LONG_S = 3600.0
 
@@ -49,7 +54,9 @@ class Inside:
         return self.catalog.engine.get("kind", "duckdb") != "duckdb"
 
     def readable(self) -> tuple[Path, ...]:
-        """Where Python is, and files that the engine opens: those of tables, or what a connection to a server is made with."""
+        """Where Python is, and files that the engine opens: those of tables, or what a connection to a server is
+        made with.
+        """
         return (*landlock.libraries(), *self._sources())
 
     def _sources(self) -> tuple[Path, ...]:
@@ -58,7 +65,8 @@ class Inside:
         if self.networked:
             return ()
         files = [table.source.path.resolve() for table in self.catalog.held if table.source.path is not None]
-        return (*files, *(file.with_name(f"{file.name}.wal") for file in files))  # DuckDB follows links before it names the log
+        # DuckDB follows links before it names the log
+        return (*files, *(file.with_name(f"{file.name}.wal") for file in files))
 
     def limited(self) -> Catalog:
         """The catalog whose engine keeps within the cage."""
@@ -70,30 +78,30 @@ class Inside:
 
 def live(sock: socket.socket, inside: Inside, parent: int) -> None:
     """The whole life of a child."""
-    locks.of_a_child(parent)
+    seccomp.of_a_child(parent)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):  # what an engine prints may hold a value
         os.dup2(nowhere, stream)
-    locks.memory(inside.memory_mb)
+    seccomp.memory(inside.memory_mb)
     if not inside.networked:
-        locks.no_files()
-    locks.paths(inside.readable(), network=inside.networked)
-    locks.filter_calls(network=inside.networked)  # before the engine makes threads, which would be without it
+        seccomp.no_files()
+    seccomp.paths(inside.readable(), network=inside.networked)
+    seccomp.filter_calls(network=inside.networked)  # before the engine makes threads, which would be without it
     try:
         engine = engine_of(inside.limited())
     except ObverseError as error:
-        frames.send(sock, REFUSED + values.error_bytes(error))
+        protocol.send(sock, REFUSED + protocol.error_bytes(error))
         return
     os.environ.clear()
-    frames.send(sock, READY)
+    protocol.send(sock, READY)
     while True:  # an engine over a network may be asked whether it is still there; then one call
-        name, limit_s, arguments = pickle.loads(frames.receive(sock))
+        name, limit_s, arguments = pickle.loads(protocol.receive(sock))
         if name != "ping":
             break
-        frames.send(sock, _found(engine, *arguments))
+        protocol.send(sock, _found(engine, *arguments))
     if limit_s:
-        locks.processor(limit_s * inside.threads)
-    frames.send(sock, _called(CALLS[name], engine, arguments))
+        seccomp.processor(limit_s * inside.threads)
+    protocol.send(sock, _called(CALLS[name], engine, arguments))
 
 
 def _called(call: Callable[..., bytes], engine: Engine, arguments: tuple[Any, ...]) -> bytes:
@@ -106,7 +114,8 @@ def _called(call: Callable[..., bytes], engine: Engine, arguments: tuple[Any, ..
 
 
 def _found(engine: Engine, held: Mapping[str, Relation]) -> bytes:
-    """Whether the engine is there, and its sources are described as the question's plan has them; it is held to them from
+    """Whether the engine is there, and its sources are described as the question's plan has them; it is held to them
+    from
     here on. What it says follows from metadata alone."""
     try:
         if held:
@@ -114,7 +123,7 @@ def _found(engine: Engine, held: Mapping[str, Relation]) -> bytes:
         else:
             engine.run_public("SELECT 1", timeout_s=5.0)
     except CatalogError as error:
-        return CHANGED + values.error_bytes(error) if error.code == "source_changed" else FAILED
+        return CHANGED + protocol.error_bytes(error) if error.code == "source_changed" else FAILED
     except Exception:
         return FAILED
     return DONE
@@ -122,7 +131,7 @@ def _found(engine: Engine, held: Mapping[str, Relation]) -> bytes:
 
 def _release(engine: Engine, costed: Any, sql: str) -> bytes:
     verify(costed)
-    return values.finished_bytes(released(costed, sql, engine, Rng()))
+    return protocol.finished_bytes(released(costed, sql, engine, Rng()))
 
 
 def _schemas(engine: Engine, tables: tuple[str, ...]) -> bytes:
@@ -134,7 +143,7 @@ def _relations(engine: Engine, tables: tuple[str, ...]) -> bytes:
 
 
 def _public(engine: Engine, sql: str) -> bytes:
-    return values.public_bytes(engine.run_public(sql, timeout_s=LONG_S))
+    return protocol.public_bytes(engine.run_public(sql, timeout_s=LONG_S))
 
 
 def _readable(engine: Engine, table: str, sql: str) -> bytes:

@@ -1,7 +1,7 @@
 """The process that children are forked from: it has imported what they need, and never opened a connection or a thread.
 
-It reads orders on one socket: `fork N` with the socket that the child will answer on, and `kill N`. When that socket closes,
-the server is gone, and so are all children.
+It reads orders on one socket: `fork N` with the socket that the child will answer on, and `kill N`. When that socket
+closes, the server is gone, and so are all children.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import sys
 from contextlib import suppress
 
 ORDER = struct.Struct("!cI")
-FORK, KILL = b"+", b"-"
+FORK = b"+"
+KILL = b"-"
 REAP_S = 0.2
 PRELOADED = ("numpy", "orjson", "obverse.server.sandbox.worker", "obverse.plan.aggregates", "obverse.plan.functions")
 
@@ -25,10 +26,10 @@ PRELOADED = ("numpy", "orjson", "obverse.server.sandbox.worker", "obverse.plan.a
 def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     from obverse.core.errors import ObverseError
-    from obverse.server.sandbox import frames, landlock, locks, values
+    from obverse.server.sandbox import landlock, protocol, seccomp
 
-    locks.private_memory()
-    inside = pickle.loads(frames.receive(control))
+    seccomp.private_memory()
+    inside = pickle.loads(protocol.receive(control))
     _preload(inside.catalog.engine.get("kind", "duckdb"))
     from obverse.server.sandbox.worker import REFUSED
 
@@ -36,18 +37,18 @@ def main() -> None:
         landlock.required()
         landlock.check_apart(inside.readable(), inside.hidden)
     except ObverseError as error:
-        frames.send(control, REFUSED + values.error_bytes(error))
+        protocol.send(control, REFUSED + protocol.error_bytes(error))
         return
     if not inside.networked:
         os.environ.clear()
-        locks.no_network()  # once, for all children: making a namespace can take seconds
+        seccomp.no_network()  # once, for all children: making a namespace can take seconds
     os.chdir("/")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is for the server, which then lets go of us
     gc.collect()
     gc.freeze()
     children: dict[int, int] = {}
     try:
-        frames.send(control, b"ready")
+        protocol.send(control, b"ready")
         control.settimeout(None)
         while _order(control, inside, children):
             _reap(children)
@@ -63,11 +64,11 @@ def main() -> None:
 def _preload(engine: str) -> None:
     import importlib
 
-    from obverse.engines import ahead
+    from obverse.engines import base
 
     for module in PRELOADED:
         importlib.import_module(module)
-    ahead.ready(engine)
+    base.ready(engine)
 
 
 def _order(control: socket.socket, inside: object, children: dict[int, int]) -> bool:
@@ -91,7 +92,8 @@ def _order(control: socket.socket, inside: object, children: dict[int, int]) -> 
 
 
 def _forked(handed: int, control: socket.socket, inside: object) -> int:
-    parent, pid = os.getpid(), os.fork()
+    parent = os.getpid()
+    pid = os.fork()
     if pid:
         os.close(handed)
         return pid

@@ -1,12 +1,13 @@
-"""The conformance suite of engines: the emitted SQL gives what the plan means, in exact integers, and says nothing else.
+"""The conformance suite of engines: the emitted SQL gives what the plan means, in exact integers, and says nothing
+else.
 
-What a plan means is computed here row by row in Python, from the functions' references and the definition of each shape.
+What a plan means is computed here row by row in Python, from the functions' references and the definition of each
+shape.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,31 +16,33 @@ from obverse.core.bounds import Categories, Interval
 from obverse.core.engine import Engine
 from obverse.core.errors import Failed, InvariantBroken
 from obverse.core.types import Type, Value
-from obverse.plan.allocate import CostedPlan, allocate
-from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.emit.emit import emit
 from obverse.plan.emit.rows import read_as_they_lie
 from obverse.plan.expressions import from_number, refs
 from obverse.plan.measures import WEIGHT_BITS, Measure, bits_under, unit_range
-from obverse.plan.nodes import Filter, Key, Relation, Shape, only_scan
-from obverse.plan.release.randomize import randomize
+from obverse.plan.pricing import Plan, allocate, with_mechanisms
+from obverse.plan.relation import Filter, Key, Relation, Shape, only_scan
+from obverse.plan.release.noise import randomize
+from obverse.plan.sensitivity import MeasuredPlan
 from obverse.plan.stability.joint import value_on
 from obverse.testing.conformance.aggregate import term_of
-from obverse.testing.identity import Identity
 from obverse.testing.neighbours import Row, Tables
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import Identity, SeededRng
 
-Make = Callable[[Catalog, Tables], tuple[Engine, Catalog]]  # the engine over these tables, and the catalog as it serves it
+# the engine over these tables, and the catalog as it serves it
+Make = Callable[[Catalog, Tables], tuple[Engine, Catalog]]
 Kept = list[tuple[Value, dict[str, Value]]]  # unit and enforced columns
 Cells = dict[int | None, list[tuple[Value, int]]]  # cell to (unit, term) of its rows; None: outside all cells
 
 
-def check_engine(make: Make, catalog: Catalog, tables: Tables, plans: Iterable[tuple[str, AnnotatedPlan]]) -> None:
-    """Compare the engine with the meaning of every plan on one database; AssertionError names the first that differs."""
+def check_engine(make: Make, catalog: Catalog, tables: Tables, plans: Iterable[tuple[str, MeasuredPlan]]) -> None:
+    """Compare the engine with the meaning of every plan on one database; AssertionError names the first that
+    differs.
+    """
     target, served = make(catalog, tables)
     try:
         for name, plan in plans:
-            sql = emit(plan.limited.root, served, target.dialect)
+            sql = emit(plan.root, served, target.dialect)
             found = exactly(target, sql, allocate(plan, Fraction(1), Fraction(0), "pure"))
             wanted = meant(plan, catalog, tables)
             if found != wanted:
@@ -68,17 +71,18 @@ def check_silence(target: Engine, *, raising: str, slow: str, inexact: str, secr
         raise AssertionError(f"{target.name}: failures must be one constant text")
 
 
-def exactly(target: Engine, sql: str, costed: CostedPlan) -> list[list[int]]:
+def exactly(target: Engine, sql: str, costed: Plan) -> list[list[int]]:
     """The exact measures over all cells, by the one function that may open the box: with no noise added."""
-    bare = replace(costed, mechanisms=tuple(Identity() for _ in costed.mechanisms))
+    bare = with_mechanisms(costed, tuple(Identity() for _ in costed.mechanisms))
     released = randomize(target.run(sql, timeout_s=60.0), bare, SeededRng(0))
     return [released.sums[i].tolist() for i in range(len(costed.mechanisms))]
 
 
-def meant(plan: AnnotatedPlan, catalog: Catalog, tables: Tables) -> list[list[int]]:
+def meant(plan: MeasuredPlan, catalog: Catalog, tables: Tables) -> list[list[int]]:
     """The measures of a plan over all cells, computed row by row."""
-    limited = plan.limited
-    project, limit = limited.root.child, limited.root.child.child
+    limited = plan
+    project = limited.root.child
+    limit = limited.root.child.child
     rows = kept_rows(limit.child, catalog, tables, read_as_they_lie(limited.root, catalog))
     if limit.shape is Shape.ONE:
         used = {r.name for expr in _expressions(project.keys, project.measures) for r in refs(expr)}
@@ -101,7 +105,9 @@ def meant(plan: AnnotatedPlan, catalog: Catalog, tables: Tables) -> list[list[in
 
 
 def kept_rows(relation: Relation, catalog: Catalog, tables: Tables, keys: frozenset[str]) -> Kept:
-    """Rows with a unit that pass the filters, every column as declared; those outside a key's long list are in no cell."""
+    """Rows with a unit that pass the filters, every column as declared; those outside a key's long list are in no
+    cell.
+    """
     scan = only_scan(relation)
     assert scan is not None, "the model reads one table"
     table = catalog.tables[scan.table]
@@ -130,7 +136,9 @@ def owners(table: Table, raw: Row, catalog: Catalog, tables: Tables) -> Sequence
     if own is None or len(path.steps) <= 1:
         return [] if own is None else [own]
     there, key = path.steps[0]
-    reached = [u for row in tables[there] if row.get(key) == own for u in owners(catalog.tables[there], row, catalog, tables)]
+    reached = [
+        u for row in tables[there] if row.get(key) == own for u in owners(catalog.tables[there], row, catalog, tables)
+    ]
     return list(dict.fromkeys(reached))
 
 
@@ -140,7 +148,8 @@ def enforced(column: Column, raw: Value) -> Value:
         raw = None
     match column.bounds:
         case Interval(lo, hi):
-            low, high = from_number(lo, column.type), from_number(hi, column.type)
+            low = from_number(lo, column.type)
+            high = from_number(hi, column.type)
             if raw is None:
                 return None if column.nullable else low
             return min(max(raw, low), high)  # type: ignore[type-var]

@@ -44,12 +44,24 @@ READABLE = (
 )
 BOUNDS: dict[Type, tuple[Bounds, ...]] = {
     Type.INTEGER: (
-        *(UNBOUNDED, interval(-5, 20), interval(0, 9), interval(1, 1), interval(INT64_MIN, INT64_MAX), Categories((3, 1, 7))),
+        *(
+            UNBOUNDED,
+            interval(-5, 20),
+            interval(0, 9),
+            interval(1, 1),
+            interval(INT64_MIN, INT64_MAX),
+            Categories((3, 1, 7)),
+        ),
         *(interval(2**53 - 2, 2**53 + 4), interval(-(2**62), 2**62), interval(-9, -2), interval(-1, -1)),
         interval(INT64_MIN, -1),
     ),
     Type.DOUBLE: (
-        *(UNBOUNDED, interval(Fraction(-5, 2), 10), interval(0, Fraction(0.1)), interval(Fraction(1e-300), Fraction(1e300))),
+        *(
+            UNBOUNDED,
+            interval(Fraction(-5, 2), 10),
+            interval(0, Fraction(0.1)),
+            interval(Fraction(1e-300), Fraction(1e300)),
+        ),
         *(Categories((0.1, 0.5, -3.0)), interval(INT64_MIN, 2**63), interval(-4, Fraction(-0.3))),
     ),
     Type.BOOLEAN: (UNBOUNDED, Categories((True,))),
@@ -142,7 +154,11 @@ def check_value(expr: Expr, row: Row, value: Value) -> None:
 def same(found: Value, expected: Value) -> bool:
     """Equal, of one type; doubles up to a relative 1e-12, NaN as itself."""
     if isinstance(found, float) and isinstance(expected, float):
-        return found == expected or (found != found and expected != expected) or abs(found - expected) <= 1e-12 * abs(expected)
+        return (
+            found == expected
+            or (found != found and expected != expected)
+            or abs(found - expected) <= 1e-12 * abs(expected)
+        )
     return type(found) is type(expected) and found == expected
 
 

@@ -6,20 +6,15 @@ import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from obverse.attack.lower_bound.evidence import epsilon_lower_bound
 from obverse.core.loss import ApproxLoss, BoundedRangeLoss, PureLoss
 from obverse.core.numbers import up
-from obverse.ledger.codec import decode, encode
-from obverse.mechanisms.base import Additive, Example, Mechanism, outside
+from obverse.ledger.chain import decode, encode
+from obverse.mechanisms.base import Additive, Example, Mechanism, Vector, outside
 from obverse.mechanisms.enclosures import Enclosure
-from obverse.testing.claims import claim_holds, claimed_epsilon
-from obverse.testing.goodness import fits
-from obverse.testing.seeded import SeededRng
-
-if TYPE_CHECKING:
-    from obverse.mechanisms.base import Vector
+from obverse.testing.noiseless import SeededRng
+from obverse.testing.statistics import claim_holds, claimed_epsilon, fits
 
 Laws = tuple[list[Enclosure], list[Enclosure]]
 
@@ -40,7 +35,8 @@ class Verdict:
 def check_mechanism(example: Example, *, draws: int = 10**6, seed: int = 1) -> Verdict:
     """Run every check on one example; AssertionError names the law that is broken. Deterministic for a seed."""
     rng = SeededRng(seed)
-    mechanism, weaker = example.mechanism, example.mechanism.scaled(LESS_NOISE)
+    mechanism = example.mechanism
+    weaker = example.mechanism.scaled(LESS_NOISE)
     check_values(mechanism)
     laws = check_claim(example)
     if isinstance(mechanism, Additive):
@@ -58,8 +54,11 @@ def check_mechanism(example: Example, *, draws: int = 10**6, seed: int = 1) -> V
 
 
 def seen_by_evidence(example: Example, less: Fraction, *, draws: int = 10**6, seed: int = 1) -> bool:
-    """Whether outputs alone refute the mechanism when it has so much less noise than its claim needs (false alarm 1e-9)."""
-    weaker, rng = example.mechanism.scaled(less), SeededRng(seed)
+    """Whether outputs alone refute the mechanism when it has so much less noise than its claim needs (false alarm
+    1e-9).
+    """
+    weaker = example.mechanism.scaled(less)
+    rng = SeededRng(seed)
     return refuted(example.mechanism, [weaker.draws(side, draws, rng) for side in (example.left, example.right)])
 
 

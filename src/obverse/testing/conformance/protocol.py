@@ -7,20 +7,15 @@ import math
 import pickle
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from obverse.collect.protocols.base import LastingProtocol, LocalProtocol, MeanProtocol
 from obverse.collect.protocols.several import Several
-from obverse.collect.randomness.coins import Coins
-from obverse.collect.randomness.odds import epsilon_of
-from obverse.collect.randomness.permanent import Memo
-from obverse.testing.goodness import fits
-from obverse.testing.seeded import SeededRng
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from obverse.collect.randomness.coins import Coins, Memo, epsilon_of
+from obverse.testing.noiseless import SeededRng
+from obverse.testing.statistics import fits
 
 SEEDS = (0, 1, 2**64 - 1, 0x0123456789ABCDEF)
 
@@ -37,7 +32,7 @@ def check_protocol(protocol: LocalProtocol, codes: Sequence[int], *, draws: int 
         check_reading(protocol, codes, hashing, seed)
         laws = check_law(protocol, codes, hashing)
         for code, law in laws.items():
-            check_samples(protocol, code, hashing, law, draws, seed)
+            check_samples(protocol=protocol, code=code, hashing=hashing, law=law, draws=draws, seed=seed)
     check_monoid(protocol, codes, seed)
     if isinstance(protocol, LastingProtocol):
         check_permanent(protocol, codes, SEEDS[-1], draws=draws // 10, seed=seed)
@@ -126,9 +121,11 @@ def check_monoid(protocol: LocalProtocol, codes: Sequence[int], seed: int) -> No
 def check_permanent(
     protocol: LastingProtocol, codes: Sequence[int], hashing: int, *, draws: int, seed: int, length: int = 2
 ) -> None:
-    """Permanent answers follow their law, and any sequence of reports of them stays within the loss of all reports ever.
+    """Permanent answers follow their law, and any sequence of reports of them stays within the loss of all reports
+    ever.
 
-    Exactly: over all sequences of this length, and over the permanent answers themselves, which no number of reports exceeds.
+    Exactly: over all sequences of this length, and over the permanent answers themselves, which no number of reports
+             exceeds.
     """
     sent = list(protocol.payloads(hashing))
     laws = {code: dict(protocol.standing(code, hashing)) for code in codes}
@@ -139,13 +136,19 @@ def check_permanent(
     for code, law in laws.items():
         for place, payload in enumerate(sent):
             mixture = sum(chance * given[permanent][place] for permanent, chance in law.items())
-            _expect(mixture == protocol.probability(code, payload, hashing), f"{protocol.name}: the two rounds do not mix")
+            _expect(
+                mixture == protocol.probability(code, payload, hashing), f"{protocol.name}: the two rounds do not mix"
+            )
     limit = protocol.lasting()
     standing = [[law.get(permanent, Fraction(0)) for permanent in known] for law in laws.values()]
     _expect(_farthest(standing) <= limit, f"{protocol.name}: permanent answers exceed the stated loss")
     chances = []
     for law in laws.values():
-        mixed = [math.prod((given[r][s] for s in series), start=c) for r, c in law.items() for series in _series(sent, length)]
+        mixed = [
+            math.prod((given[r][s] for s in series), start=c)
+            for r, c in law.items()
+            for series in _series(sent, length)
+        ]
         chances.append([sum(mixed[place :: len(sent) ** length], Fraction(0)) for place in range(len(sent) ** length)])
     _expect(_farthest(chances) <= limit, f"{protocol.name}: reports of one answer together exceed the stated loss")
     rng = SeededRng(seed)
@@ -153,7 +156,9 @@ def check_permanent(
         label = protocol.label(code, hashing)
         memos = [Memo(rng.key(), b"a question") for _ in range(draws)]
         drawn = np.array([known.index(protocol.permanent(code, memo.coins(label), hashing)) for memo in memos])
-        _expect(fits(drawn, 0, [float(law.get(permanent, 0)) for permanent in known]), f"{protocol.name}: permanent law")
+        _expect(
+            fits(drawn, 0, [float(law.get(permanent, 0)) for permanent in known]), f"{protocol.name}: permanent law"
+        )
         again = [known.index(protocol.permanent(code, memo.coins(label), hashing)) for memo in memos[:20]]
         _expect(again == list(drawn[:20]), f"{protocol.name}: a permanent answer changes")
 
@@ -171,17 +176,21 @@ def _farthest(laws: Sequence[Sequence[Fraction]]) -> Fraction:
     return epsilon_of(worst)
 
 
-def check_estimates(protocol: LocalProtocol, codes: Sequence[int], people: Sequence[int], *, rounds: int, seed: int) -> None:
+def check_estimates(
+    protocol: LocalProtocol, codes: Sequence[int], people: Sequence[int], *, rounds: int, seed: int
+) -> None:
     """Over many rounds estimates are right on average, and vary as they say (false alarm below 1e-9 for each item).
 
-    `people` says how many hold each item. The mean over rounds is compared at 6.5 standard errors. Variances: the mean of
-    chi-squares of one degree each, by the bound of Laurent and Massart at 1e-9, and with the plug-in's own error forgiven.
-    What hashes leave is the same in all rounds: it must be small here, and has a test of its own.
+    `people` says how many hold each item. The mean over rounds is compared at 6.5 standard errors. Variances: the mean
+    of chi-squares of one degree each, by the bound of Laurent and Massart at 1e-9, and with the plug-in's own error
+    forgiven. What hashes leave is the same in all rounds: it must be small here, and has a test of its own.
     """
     rng = SeededRng(seed)
     held = np.repeat(np.array(codes, dtype=np.uint64), people)
     items, truth = _estimated(protocol, codes, people, held)
-    values, variances, floor = [], [], 0.0
+    values = []
+    variances = []
+    floor = 0.0
     for _ in range(rounds):
         counts = protocol.fold(protocol.reports(held, rng))
         found = protocol.estimate(counts, len(held), items)
@@ -195,7 +204,10 @@ def check_estimates(protocol: LocalProtocol, codes: Sequence[int], people: Seque
     ratio = float(np.mean(error**2 / expected))
     trials = rounds * len(items) / 4  # items of one round hang together
     limit = 2 * math.sqrt(math.log(1e9) / trials) + 2 * math.log(1e9) / trials
-    _expect(abs(ratio - 1) < limit + 0.02, f"{protocol.name}: the variance is {ratio:.3f} of what it says (within {limit:.3f})")
+    _expect(
+        abs(ratio - 1) < limit + 0.02,
+        f"{protocol.name}: the variance is {ratio:.3f} of what it says (within {limit:.3f})",
+    )
 
 
 def _estimated(
@@ -215,12 +227,13 @@ def _estimated(
 def check_means(protocol: MeanProtocol, people: Sequence[int], *, rounds: int, seed: int) -> None:
     """Over many rounds the mean is right on average, varies exactly as its scores do, and says so or more.
 
-    `people` says how many are at each place. The same bounds as for shares; what is said is compared with the law of people
-    drawn at random, within a tenth.
+    `people` says how many are at each place. The same bounds as for shares; what is said is compared with the law of
+    people drawn at random, within a tenth.
     """
     rng = SeededRng(seed)
     held = np.repeat(np.arange(len(people), dtype=np.uint64), people)
-    n, along = len(held), held / (protocol.size - 1)
+    n = len(held)
+    along = held / (protocol.size - 1)
     found = [protocol.estimate(protocol.fold(protocol.reports(held, rng)), n, held[:0]) for _ in range(rounds)]
     error = np.array([each.value[0] for each in found]) - along.mean()
     exact = sum(float(protocol.spread(place)) * many for place, many in enumerate(people)) / n**2
@@ -228,20 +241,29 @@ def check_means(protocol: MeanProtocol, people: Sequence[int], *, rounds: int, s
     _expect(off < 6.5, f"{protocol.name}: the mean is off by {off:.1f} standard errors")
     limit = 2 * math.sqrt(math.log(1e9) / rounds) + 2 * math.log(1e9) / rounds
     ratio = float(np.mean(error**2)) / exact
-    _expect(abs(ratio - 1) < limit, f"{protocol.name}: the variance is {ratio:.3f} of the exact one (within {limit:.3f})")
+    _expect(
+        abs(ratio - 1) < limit, f"{protocol.name}: the variance is {ratio:.3f} of the exact one (within {limit:.3f})"
+    )
     said = float(np.mean([each.variance[0] for each in found])) / (exact + float(along.var()) / n)
-    _expect(abs(said - 1) < 0.1, f"{protocol.name}: the stated variance is {said:.3f} of that of people drawn at random")
+    _expect(
+        abs(said - 1) < 0.1, f"{protocol.name}: the stated variance is {said:.3f} of that of people drawn at random"
+    )
 
 
 def check_scores(protocol: MeanProtocol) -> None:
     """Scores are unbiased at every place, and vary as stated: exactly."""
     scores = protocol.scores()
     for place in range(protocol.size):
-        law = [(protocol.probability(place, sent, 0), scores[int.from_bytes(sent, "little")]) for sent in protocol.payloads(0)]
+        law = [
+            (protocol.probability(place, sent, 0), scores[int.from_bytes(sent, "little")])
+            for sent in protocol.payloads(0)
+        ]
         mean = sum((chance * score for chance, score in law), Fraction(0))
         squares = sum((chance * score * score for chance, score in law), Fraction(0))
         _expect(mean == Fraction(place, protocol.size - 1), f"{protocol.name}: a place's score is biased")
-        _expect(squares - mean**2 == protocol.spread(place), f"{protocol.name}: a place's score varies other than stated")
+        _expect(
+            squares - mean**2 == protocol.spread(place), f"{protocol.name}: a place's score varies other than stated"
+        )
 
 
 def _array(payloads: Sequence[bytes]) -> NDArray[np.uint8]:

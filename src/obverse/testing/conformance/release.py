@@ -7,21 +7,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from obverse.catalog.model import Catalog
 from obverse.core.numbers import up
 from obverse.core.rng import Rng
 from obverse.mechanisms.base import Mechanism
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.mechanisms.exponential import Exponential
+from obverse.plan.pricing import Adaptive, MatrixStrategy, Plan
 from obverse.plan.strategy.adaptive import Chosen, Step, Taken, Walked, walk
 from obverse.publish.registry import METHODS, Synthetic
-from obverse.review.verifying import Target
-from obverse.testing.seeded import SeededRng
-
-if TYPE_CHECKING:
-    from obverse.catalog.model import Catalog
-    from obverse.plan.allocate import CostedPlan
+from obverse.review.targets import Target
+from obverse.testing.noiseless import SeededRng
 
 ONE = Fraction(1)
 DEPENDENT = (900, 30, 20, 800, 700, 40)  # rows of the six cells, so that the two columns hang together
@@ -46,22 +46,21 @@ class MethodOnTrial:
     """A method's plan for a small table, and counts of everybody but one."""
 
     name: str
-    costed: CostedPlan
+    costed: Plan
     noise: Fraction = ONE  # of what the plan says; less is a broken twin
 
     def on_trial(self, rng: Rng) -> Target:
         """One unit more, in each of the cells; all else is empty, which hides least."""
-        cells = self.costed.annotated.limited.setting.cells
+        cells = self.costed.setting.cells
         pairs = [((), (place,)) for place in range(cells)]
         return Target(self.drawn(rng), pairs, up(self.costed.epsilon), up(self.costed.delta), self.name)
 
     def drawn(self, rng: Rng) -> Callable[[Any, int], Any]:
         """n releases of all entries, for units in these cells."""
-        import numpy as np
-
         costed = self.costed
-        assert costed.strategy is not None
-        strategy, cells = costed.strategy, costed.annotated.limited.root.public
+        assert isinstance(costed.noise, MatrixStrategy)
+        strategy = costed.noise.strategy
+        cells = costed.root.public
 
         def draw(units: tuple[int, ...], n: int) -> Any:
             counts = np.bincount(np.array(units, dtype=np.int64), minlength=cells.count).astype(np.int64)
@@ -75,18 +74,20 @@ class MethodOnTrial:
 
 @dataclass(frozen=True, slots=True)
 class CourseOnTrial:
-    """A method that goes step by step, on a path that is fixed, whoever is in the data: each step is drawn many times at once.
+    """A method that goes step by step, on a path that is fixed, whoever is in the data: each step is drawn many times
+    at once.
 
-    Outputs are told as the best that anybody could make of them: for each neighbour that is tried, the logarithm of how much
-    likelier all steps' releases are without the one unit than with it (Neyman and Pearson). A course of many small losses shows
-    its largest in outputs so rare that no trial sees them: `loss` is what they would show at the very most, exactly, on the
-    path. What is not drawn is that paths differ: a step that follows from releases takes milliseconds for each, so that a trial
-    would have some thousands of them, and refute nothing. That steps see releases alone, and that every path is held to the
-    price, are laws of their own (plan/strategy/adaptive, tests of publish/synthetic/picking).
+    Outputs are told as the best that anybody could make of them: for each neighbour that is tried, the logarithm of how
+    much likelier all steps' releases are without the one unit than with it (Neyman and Pearson). A course of many small
+    losses shows its largest in outputs so rare that no trial sees them: `loss` is what they would show at the very
+    most, exactly, on the path. What is not drawn is that paths differ: a step that follows from releases takes
+    milliseconds for each, so that a trial would have some thousands of them, and refute nothing. That steps see
+    releases alone, and that every path is held to the price, are laws of their own (plan/strategy/adaptive, tests of
+    publish/synthetic/selection).
     """
 
     name: str
-    costed: CostedPlan
+    costed: Plan
     rows: tuple[int, ...]  # rows of each cell of all columns, without the one unit
     noise: Fraction = ONE
     path: int = 0  # nought: as exact values lead; else by noise of this seed
@@ -99,46 +100,47 @@ class CourseOnTrial:
 
     def counts(self, units: tuple[int, ...]) -> Any:
         """Of the cells of all grouping sets."""
-        import numpy as np
-
-        cells = self.costed.annotated.limited.root.public
+        cells = self.costed.root.public
         joint = np.array(self.rows) + np.bincount(np.array(units, dtype=np.int64), minlength=len(self.rows))
-        table, axes = joint.reshape([key.cells for key in cells.keys]), range(len(cells.keys))
-        return np.concatenate([table.sum(axis=tuple(a for a in axes if a not in one)).reshape(-1) for one in cells.sets])
+        table = joint.reshape([key.cells for key in cells.keys])
+        axes = range(len(cells.keys))
+        return np.concatenate(
+            [table.sum(axis=tuple(a for a in axes if a not in one)).reshape(-1) for one in cells.sets]
+        )
 
     def exact(self, step: Step, counts: Any) -> list[tuple[Mechanism, Any]]:
         """Each mechanism of a step, with what it is given."""
-        cells = self.costed.annotated.limited.root.public
+        cells = self.costed.root.public
         if isinstance(step, Chosen):
             return [(step.mechanism, step.kernel.scores(cells, counts))]
         return list(zip(step.mechanisms, step.strategy.apply(cells, counts)))
 
     def walked(self) -> Walked:
         """Without noise, of candidates the best; or with noise of the path's own seed."""
-        import numpy as np
-
         from obverse.plan.strategy.pricing import ground_of, priced_at
 
-        counts, rng = self.counts(()), SeededRng(self.path)
+        counts = self.counts(())
+        rng = SeededRng(self.path)
 
         def release(step: Step) -> Taken:
             found = self.exact(step, counts)
             if self.path:
                 return tuple(mechanism.sample(values, rng) for mechanism, values in found)
-            return (np.array([int(found[0][1].argmax())]),) if isinstance(step, Chosen) else tuple(one for _, one in found)
+            return (
+                (np.array([int(found[0][1].argmax())]),) if isinstance(step, Chosen) else tuple(one for _, one in found)
+            )
 
-        assert self.costed.course is not None
-        return walk(self.costed.course, ground_of(self.costed), priced_at(self.costed), release)
+        assert isinstance(self.costed.noise, Adaptive)
+        return walk(self.costed.noise.course, ground_of(self.costed), priced_at(self.costed), release)
 
     def drawn(self, rng: Rng) -> Callable[[Any, int], Any]:
-        import numpy as np
-
         steps = self.walked().steps
         sides = [self.counts(()), *(self.counts((place,)) for place in self.places)]
         given = [[one for step in steps for one in self.exact(step, counts)] for counts in sides]
 
         def draw(units: tuple[int, ...], n: int) -> Any:
-            told, counts = np.zeros((n, len(self.places))), self.counts(units)
+            told = np.zeros((n, len(self.places)))
+            counts = self.counts(units)
             own = [values for step in steps for _, values in self.exact(step, counts)]
             for (mechanism, without), values, *beside in zip(given[0], own, *given[1:]):
                 told += likelier(mechanism.scaled(self.noise), values, without, [one for _, one in beside], n, rng)
@@ -146,10 +148,12 @@ class CourseOnTrial:
 
         return draw
 
-
     def loss(self) -> float:
-        """The most that any outputs of the path's steps tell of one unit more in a cell: likelier with it, or without it."""
-        steps, without = self.walked().steps, self.counts(())
+        """The most that any outputs of the path's steps tell of one unit more in a cell: likelier with it, or
+        without it.
+        """
+        steps = self.walked().steps
+        without = self.counts(())
         found = []
         for place in range(len(self.rows)):
             beside = self.counts((place,))
@@ -161,8 +165,6 @@ class CourseOnTrial:
 
 def most(mechanism: Mechanism, likelier_from: Any, other: Any) -> float:
     """The largest logarithm of how much likelier an output is from the first than from the second."""
-    import numpy as np
-
     if isinstance(mechanism, Exponential):
         sides = [likelier_from.tolist(), other.tolist()]
         known = [[mechanism.probability(side, one) for one in range(len(side))] for side in sides]
@@ -172,9 +174,9 @@ def most(mechanism: Mechanism, likelier_from: Any, other: Any) -> float:
 
 
 def likelier(mechanism: Mechanism, values: Any, without: Any, beside: Sequence[Any], n: int, rng: Rng) -> Any:
-    """Of n releases of the values, the logarithm of how much likelier each is from `without` than from each of `beside`."""
-    import numpy as np
-
+    """Of n releases of the values, the logarithm of how much likelier each is from `without` than from each of
+    `beside`.
+    """
     if isinstance(mechanism, Exponential):
         picked = range(len(values))
         known = [[float(mechanism.probability(side.tolist(), one)[0]) for one in picked] for side in (without, *beside)]
@@ -188,11 +190,11 @@ def likelier(mechanism: Mechanism, values: Any, without: Any, beside: Sequence[A
     return np.stack([one.sum(axis=1) / float(mechanism.scale) for one in apart], axis=1)
 
 
-def course_over(catalog: Catalog, columns: Sequence[str]) -> CostedPlan:
+def course_over(catalog: Catalog, columns: Sequence[str]) -> Plan:
     """Synthetic rows of these columns at epsilon 1."""
-    from obverse.plan.limit import limit
+    from obverse.plan.sensitivity import limit
     from obverse.plan.strategy.pricing import on_course, roomy
-    from obverse.publish.tables.publish_tables import Wanted, asked
+    from obverse.publish.tables.request import Wanted, asked
 
     workload, question = asked(catalog, Wanted("t", tuple((name,) for name in columns), {}))
     course = Synthetic.example(workload).course
@@ -203,10 +205,10 @@ def course_over(catalog: Catalog, columns: Sequence[str]) -> CostedPlan:
 def releases(folder: Path, noise: Fraction = ONE) -> tuple[MethodOnTrial | CourseOnTrial, ...]:
     """Each method of the registry, over a table of six cells at epsilon 1."""
     from obverse.catalog.load import load
-    from obverse.plan.limit import limit
+    from obverse.plan.sensitivity import limit
     from obverse.plan.strategy.pricing import roomy, weigh
-    from obverse.publish.base import Terms
-    from obverse.publish.tables.publish_tables import Wanted, asked
+    from obverse.publish.method import Terms
+    from obverse.publish.tables.request import Wanted, asked
 
     (folder / "obverse.toml").write_text(TOML, encoding="utf-8")
     catalog = load(folder)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from obverse.attack.attacks import Bypass
+from obverse.attack.attacks.averaging import wordings
 from obverse.attack.attacks.bypass import NOT_SQL, Tally, _Counted, _played
-from obverse.attack.attacks.wordings import wordings
 from obverse.attack.finding import Finding
 from obverse.attack.targets import Interface, Put
 from obverse.core.errors import Refused
@@ -28,11 +28,13 @@ class Service:
     """An interface that keeps to its budget and remembers answers by their text; `flaw` says in what it does not."""
 
     def __init__(self, flaw: str = "", pays: int = 21) -> None:
-        self.flaw, self.budget = flaw, pays * PRICE
+        self.flaw = flaw
+        self.budget = pays * PRICE
         self.spent: Counter[str] = Counter()
         self.stored: dict[tuple[str, ...], float] = {}
         self.keys: set[str] = set()
-        self.lock, self.draws = threading.Lock(), np.random.default_rng(1)
+        self.lock = threading.Lock()
+        self.draws = np.random.default_rng(1)
 
     @contextmanager
     def connect(self) -> Iterator[Door]:
@@ -67,8 +69,9 @@ def attacked(service: Service, **how: int) -> Finding:
     return Bypass(service.budget, PRICE, **how).run(Interface(service.connect, ALL), lambda i: f"SELECT {i}")
 
 
-@pytest.mark.parametrize("flaw", ["other connections", "refusals in between", "other words", "keys", "names", "small prices",
-                                  "cancelled"])  # fmt: skip
+@pytest.mark.parametrize(
+    "flaw", ["other connections", "refusals in between", "other words", "keys", "names", "small prices", "cancelled"]
+)
 def test_each_way_around_a_budget_is_found(flaw: str) -> None:
     found = attacked(Service(flaw))
     assert found.leaks
@@ -154,7 +157,8 @@ def test_what_answers_nothing_says_why() -> None:
 
 
 def test_who_cannot_connect_at_once_is_told_and_nobody_waits_for_ever() -> None:
-    service, connected = Service(), []
+    service = Service()
+    connected = []
 
     @contextmanager
     def connect() -> Iterator[Door]:

@@ -1,4 +1,6 @@
-"""Verdicts that rest on people outside or on shuffles: no single stranger decides them, and dependence blames nobody."""
+"""Verdicts that rest on people outside or on shuffles: no single stranger decides them, and dependence blames
+nobody.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,14 @@ KINDS = np.array(["flu", "gout", "ulcer", "cancer"], dtype=object)
 
 
 def averaged(generator: np.random.Generator, outsiders: int, leaks: bool, attributes: int = 400) -> Finding:
-    """Averages of twenty people, or of twenty others; the first person outside looks as much like them as anybody can."""
+    """Averages of twenty people, or of twenty others; the first person outside looks as much like them as anybody
+    can.
+    """
     world = generator.beta(2, 2, attributes)
     people = (generator.random((40 + outsiders, attributes)) < world).astype(float)
-    members, others, outside = people[:20], people[20:40], people[40:]
+    members = people[:20]
+    others = people[20:40]
+    outside = people[40:]
     averages = (members if leaks else others).mean(axis=0)
     outside[0] = averages > world
     return Membership().run(averages, world, members, outside)
@@ -34,7 +40,9 @@ def test_members_of_other_averages_are_blamed_no_more_often_than_stated() -> Non
 
 
 def visited(generator: np.random.Generator, related: bool) -> Finding:
-    """Two releases with classes of two secrets each, and fifteen people known of each class, who win or lose together."""
+    """Two releases with classes of two secrets each, and fifteen people known of each class, who win or lose
+    together.
+    """
     zips = np.repeat(np.arange(8), 2).astype(str).astype(object)
     first = {"zip": zips, "ill": np.concatenate([KINDS[generator.permutation(4)[:2]] for _ in range(8)])}
     second = {"zip": zips, "ill": np.concatenate([KINDS[generator.permutation(4)[:2]] for _ in range(8)])}
@@ -46,7 +54,9 @@ def visited(generator: np.random.Generator, related: bool) -> Finding:
 
 
 def test_unrelated_releases_are_blamed_no_more_often_than_stated() -> None:
-    """As many of them, as rarely; intervals of independent trials blamed every third, since fifteen people are one draw."""
+    """As many of them, as rarely; intervals of independent trials blamed every third, since fifteen people are one
+    draw.
+    """
     assert sum(visited(np.random.default_rng(seed), related=False).leaks for seed in range(400)) < 36
 
 

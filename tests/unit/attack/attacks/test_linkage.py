@@ -14,7 +14,10 @@ from obverse.attack.finding import TOO_FEW, Finding
 from obverse.attack.tables.ratings import Clues, Ratings
 
 SEVEN = {"id": np.arange(7), "zip": np.array([1, 2, 3, 4, 4, 5, 5])}
-USERS, FILMS, OUTSIDE = 943, 1682, 60  # of MovieLens-100k; and people who are not in it
+# of MovieLens-100k; and people who are not in it
+USERS = 943
+FILMS = 1682
+OUTSIDE = 60
 
 
 def alone(people: int) -> Mapping[str, Any]:
@@ -100,7 +103,9 @@ def test_the_ratings_are_as_many_and_as_sparse_as_movielens(movies: Film) -> Non
 
 
 def test_people_with_a_record_are_found_and_it_is_called_a_leak(movies: Film) -> None:
-    """One stranger who looks like a record changes nothing; a threshold above the clearest of them named hardly anybody."""
+    """One stranger who looks like a record changes nothing; a threshold above the clearest of them named hardly
+    anybody.
+    """
     inside = clues(movies, range(250))
     found = FuzzyLinkage().run(movies.released(USERS), inside, strangers(movies))
     assert found.rate.wins > 125
@@ -161,14 +166,17 @@ def test_records_that_fit_alike_are_guessed_by_chance() -> None:
 
 def small_table(generator: np.random.Generator, related: bool) -> Finding:
     """Five to fourteen rows by a column of some detail, all whose rows they are known, and perhaps people outside."""
-    people, outside = int(generator.integers(5, 15)), int(generator.integers(0, 8))
+    people = int(generator.integers(5, 15))
+    outside = int(generator.integers(0, 8))
     known = {"id": np.arange(people + outside), "zip": generator.integers(0, 3 * people, people + outside)}
     released = {name: values[:people] for name, values in known.items()}
     return linked(released if related else {**released, "id": generator.permutation(people)}, known)
 
 
 def small_ratings(generator: np.random.Generator, related: bool) -> Finding:
-    """Forty records, of which twelve are looked for, by four films of which one is wrong; and fifteen people outside."""
+    """Forty records, of which twelve are looked for, by four films of which one is wrong; and fifteen people
+    outside.
+    """
     made = film_ratings(generator, 55, 150, 20)
     known = [(p, clues_about(generator, made, p, known=4, wrong=1, days=None)) for p in range(12)]
     outside = [clues_about(generator, made, p, known=4, wrong=1, days=None) for p in range(40, 55)]
@@ -186,8 +194,12 @@ def outsiders_alone(generator: np.random.Generator, related: bool) -> Finding:
 
 
 @pytest.mark.parametrize("play", [small_table, small_ratings, outsiders_alone])
-def test_the_harmless_are_blamed_no_more_often_than_stated(play: Callable[[np.random.Generator, bool], Finding]) -> None:
-    """400 harmless releases, each blamed with a chance of at most 5 %: 36 or more in 1 of 1,000 runs; the seeds are fixed."""
+def test_the_harmless_are_blamed_no_more_often_than_stated(
+    play: Callable[[np.random.Generator, bool], Finding],
+) -> None:
+    """400 harmless releases, each blamed with a chance of at most 5 %: 36 or more in 1 of 1,000 runs; the seeds are
+    fixed.
+    """
     blamed = sum(play(np.random.default_rng(seed), False).leaks for seed in range(400))
     assert blamed < 36
     assert sum(play(np.random.default_rng(seed), True).leaks for seed in range(100)) > 90

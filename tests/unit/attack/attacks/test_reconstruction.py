@@ -7,9 +7,7 @@ import pytest
 
 from obverse.attack.attacks import Reconstruction
 from obverse.attack.attacks.reconstruction import noisy_sums
-from obverse.attack.box import bits_by_least_squares
-from obverse.attack.exhaustive import bits_of, consistent
-from obverse.attack.programs import bits_by_linear_program, certain_bits
+from obverse.attack.solvers import bits_by_least_squares, bits_by_linear_program, bits_of, certain_bits, consistent
 from obverse.core.errors import Refused
 
 

@@ -19,7 +19,8 @@ class Clock:
     """A clock that goes on by what each reply costs, and by nothing else."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, machine: Callable[[], float]) -> None:
-        self.now, self.machine = 0.0, machine
+        self.now = 0.0
+        self.machine = machine
         monkeypatch.setattr("obverse.attack.attacks.timing.time.perf_counter", lambda: self.now)
 
     def costing(self, extra: float) -> Callable[[int], object]:
@@ -31,12 +32,16 @@ class Clock:
 
 
 @pytest.mark.parametrize("count", [5, 8, 10, 25, 60, 200])
-def test_whatever_the_times_are_a_side_that_does_not_matter_is_blamed_with_a_chance_of_at_most_alpha(count: int) -> None:
+def test_whatever_the_times_are_a_side_that_does_not_matter_is_blamed_with_a_chance_of_at_most_alpha(
+    count: int,
+) -> None:
     """Exactly, for each number k of the 2 * count replies that lie above the limit: no chance is left to this test."""
     least = next(wins for wins in range(2 * count + 2) if wins > 2 * count or lower(wins, 2 * count, ALPHA / 2) > 0.5)
     for k in range(2 * count + 1):
         blamed = sum(
-            math.comb(count, h) * math.comb(count, k - h) for h in range(min(k, count) + 1) if count - k + 2 * h >= least
+            math.comb(count, h) * math.comb(count, k - h)
+            for h in range(min(k, count) + 1)
+            if count - k + 2 * h >= least
         )
         assert Fraction(blamed, math.comb(2 * count, k)) <= Fraction(repr(ALPHA)), (count, k)
 
@@ -51,7 +56,8 @@ def test_equal_times_lie_on_the_same_side_of_the_limit() -> None:
 
 def test_replies_that_are_far_apart_are_told_apart_though_quick_ones_vary_among_themselves() -> None:
     """The quick ones that are guessed are all slower than those that teach; a limit close to these would blame them."""
-    quick, slow = np.tile([1e-6, 3e-6], 10), np.full(20, 0.01)
+    quick = np.tile([1e-6, 3e-6], 10)
+    slow = np.full(20, 0.01)
     found = Timing().run(slow, quick)
     assert (found.rate.wins, found.leaks) == (20, True)
 
@@ -65,7 +71,8 @@ def test_quantised_times_give_away_as_much_as_they_tell() -> None:
 
 def test_a_faster_reply_is_as_good_as_a_slower_one() -> None:
     generator = np.random.default_rng(3)
-    faster, usual = generator.normal(0.004, 0.0005, 400), generator.normal(0.005, 0.0005, 400)
+    faster = generator.normal(0.004, 0.0005, 400)
+    usual = generator.normal(0.005, 0.0005, 400)
     found = Timing().run(faster, usual)
     assert found.leaks
     assert "faster" in found.sentence
@@ -74,17 +81,21 @@ def test_a_faster_reply_is_as_good_as_a_slower_one() -> None:
 
 def test_the_area_is_the_chance_that_a_pair_is_in_order() -> None:
     generator = np.random.default_rng(4)
-    one, two = generator.integers(0, 6, 30) / 10, generator.integers(0, 5, 20) / 10
+    one = generator.integers(0, 6, 30) / 10
+    two = generator.integers(0, 5, 20) / 10
     pairs = [(a > b) + (a == b) / 2 for a, b in itertools.product(one, two)]
     assert chance_of_slower(one, two) == pytest.approx(np.mean(pairs))
     assert chance_of_slower(np.array([]), two) == 0.5
 
 
 def test_drift_and_bursts_of_the_machine_are_no_signal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """200 runs, each blamed wrongly with a chance of at most 5 %: more than 20 with one below 0.1 %; the seeds are fixed."""
+    """200 runs, each blamed wrongly with a chance of at most 5 %: more than 20 with one below 0.1 %; the seeds are
+    fixed.
+    """
     blamed = 0
     for seed in range(200):
-        generator, steps = np.random.default_rng([seed, 1]), itertools.count()
+        generator = np.random.default_rng([seed, 1])
+        steps = itertools.count()
         drift = lambda: 0.004 + 1e-5 * next(steps) + 0.003 * (next(steps) % 37 < 12) + generator.exponential(1e-4)  # noqa: B023, E731
         clock = Clock(monkeypatch, drift)
         blamed += Timing(60).ask(clock.costing(0.0), clock.costing(0.0), seed=seed).leaks
@@ -92,8 +103,11 @@ def test_drift_and_bursts_of_the_machine_are_no_signal(monkeypatch: pytest.Monke
 
 
 def test_a_little_time_is_found_under_drift(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The machine gets slower by four times what the person costs; the person is found all the same, with these seeds."""
-    generator, steps = np.random.default_rng(5), itertools.count()
+    """The machine gets slower by four times what the person costs; the person is found all the same, with these
+    seeds.
+    """
+    generator = np.random.default_rng(5)
+    steps = itertools.count()
     clock = Clock(monkeypatch, lambda: 0.004 + 4e-7 * next(steps) + generator.exponential(2e-4))
     found = Timing(1000).ask(clock.costing(2e-4), clock.costing(0.0))
     assert found.leaks

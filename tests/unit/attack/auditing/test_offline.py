@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from obverse.attack.auditing import Sum, audit_booleans, audit_reals, booleans
-from obverse.attack.auditing.modular import combinations
+from obverse.attack.auditing.booleans import combinations
 from obverse.core.errors import InvariantBroken, Refused
 from tests.effort import effort
 
@@ -26,7 +26,9 @@ def asked(n: int, questions: int, size: int, seed: int) -> tuple[list[int], list
 
 def by_trying(n: int, sums: Sequence[Sum]) -> dict[int, int]:
     """Secrets that all databases with these answers agree on."""
-    fit = [d for d in itertools.product((0, 1), repeat=n) if all(sum(d[i] for i in one.of) == one.answer for one in sums)]
+    fit = [
+        d for d in itertools.product((0, 1), repeat=n) if all(sum(d[i] for i in one.of) == one.answer for one in sums)
+    ]
     return {i: fit[0][i] for i in range(n) if len({d[i] for d in fit}) == 1}
 
 
@@ -136,7 +138,9 @@ def test_what_cannot_be_audited_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_set_too_wide_to_write_down_leaves_all_undecided_at_once() -> None:
     with effort() as spent:
-        found = audit_booleans(30_000, [Sum(frozenset(range(30_000)), 15_000), Sum(frozenset((0, 1)), 1)], time_limit_s=1)
+        found = audit_booleans(
+            30_000, [Sum(frozenset(range(30_000)), 15_000), Sum(frozenset((0, 1)), 1)], time_limit_s=1
+        )
     assert (found.determined, len(found.undecided)) == ((), 30_000)
     assert spent.cpu_s < 5
 
@@ -158,7 +162,8 @@ def test_one_set_too_wide_hides_nothing_that_the_others_tell(monkeypatch: pytest
     monkeypatch.setattr(booleans, "WIDEST", 5)
     for seed in range(20):
         bits, sums = asked(9, 4, 0, 700 + seed)
-        narrow, wide = [one for one in sums if len(one.of) <= 5 or one.answer in (0, len(one.of))], frozenset(range(9))
+        narrow = [one for one in sums if len(one.of) <= 5 or one.answer in (0, len(one.of))]
+        wide = frozenset(range(9))
         if sum(bits) in (0, 9):
             continue
         found = audit_booleans(9, [*narrow, Sum(wide, sum(bits))])

@@ -1,4 +1,6 @@
-"""Auditors before a database: benign questions are granted, denials of simulatable ones tell nothing, a naive one's do."""
+"""Auditors before a database: benign questions are granted, denials of simulatable ones tell nothing, a naive one's
+do.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ def test_the_sum_that_would_give_somebody_away_is_denied_and_later_ones_are_not(
 
 def test_a_linear_denial_is_the_same_whatever_the_secrets_are() -> None:
     """By construction: grants takes the set alone. What it grants never determines a value."""
-    random, auditor = np.random.default_rng(1), LinearAuditor()
+    random = np.random.default_rng(1)
+    auditor = LinearAuditor()
     for _ in range(60):
         auditor.grants(int(i) for i in np.flatnonzero(random.random(10) < 0.5))
         assert not auditor.basis.determined
@@ -46,13 +49,15 @@ def test_a_naive_auditor_gives_everything_away_by_a_refusal() -> None:
     heard = [(frozenset(of), auditor.asks(of)) for of in ((0, 1), (0, 1, 2))]
     assert [answer for _, answer in heard] == [None, 2]
     assert consistent(3, heard) == [(1, 1, 0)]
-    assert len({w for w in itertools.product((0, 1), repeat=3) if sum(w) == 2}) == 3  # without the refusal three are possible
+    # without the refusal three are possible
+    assert len({w for w in itertools.product((0, 1), repeat=3) if sum(w) == 2}) == 3
 
 
 def test_the_same_questions_tell_nothing_by_their_denials_where_the_auditor_is_simulatable() -> None:
     decisions = set()
     for world in itertools.product((0, 1), repeat=3):
-        auditor, heard = BooleanAuditor(3), []
+        auditor = BooleanAuditor(3)
+        heard = []
         for of in ((0, 1), (0, 1, 2)):
             heard.append(auditor.grants(of))
             if heard[-1]:
@@ -70,9 +75,12 @@ def test_a_boolean_auditor_grants_a_sum_of_many_and_denies_one_of_few() -> None:
 
 
 def test_the_chance_that_a_boolean_auditor_ever_tells_too_much_is_at_most_its_risk() -> None:
-    random, told, games = np.random.default_rng(2), 0, 200
+    random = np.random.default_rng(2)
+    told = 0
+    games = 200
     for _ in range(games):
-        secret, auditor = random.integers(0, 2, 10), BooleanAuditor(10, risk=0.2, rounds=4)
+        secret = random.integers(0, 2, 10)
+        auditor = BooleanAuditor(10, risk=0.2, rounds=4)
         breached = False
         for _ in range(4):
             of = np.flatnonzero(random.random(10) < 0.8)

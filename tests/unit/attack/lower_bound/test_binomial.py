@@ -23,7 +23,8 @@ def at_least(hits: int, trials: int, p: float) -> Fraction:
 @pytest.mark.parametrize(("hits", "trials"), CASES)
 @pytest.mark.parametrize("alpha", [0.05, 1e-9])
 def test_bounds_are_where_the_exact_tail_is_alpha(hits: int, trials: int, alpha: float) -> None:
-    low, high = lower(hits, trials, alpha), upper(hits, trials, alpha)
+    low = lower(hits, trials, alpha)
+    high = upper(hits, trials, alpha)
     assert 0 <= low <= hits / trials <= high <= 1
     if hits:
         assert alpha * (1 - 1e-4) <= at_least(hits, trials, low) <= alpha

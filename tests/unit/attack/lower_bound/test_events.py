@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from obverse.attack import epsilon_lower_bound
-from obverse.attack.lower_bound.logistic import fitted
-from obverse.attack.lower_bound.scores import Column, histogram
-from obverse.attack.lower_bound.tails import Tail, numbers, tails
+from obverse.attack.lower_bound.events import Tail, numbers, tails
+from obverse.attack.lower_bound.scores import Column, fitted, histogram
 
 
 def rng(seed: int) -> np.random.Generator:
@@ -30,7 +29,8 @@ def test_real_laplace_is_bounded_from_below_and_near(epsilon: float) -> None:
 
 
 def test_the_bound_fails_at_most_at_its_rate() -> None:
-    random, over = rng(2), 0
+    random = rng(2)
+    over = 0
     for _ in range(100):
         sides = (gridded(random.laplace(at, 1.0, 2000)) for at in (0.0, 1.0))
         over += epsilon_lower_bound(*sides, alpha=0.2).epsilon > 1
@@ -38,7 +38,8 @@ def test_the_bound_fails_at_most_at_its_rate() -> None:
 
 
 def test_equal_inputs_are_refuted_at_most_at_the_stated_rate() -> None:
-    random, over = rng(3), 0
+    random = rng(3)
+    over = 0
     for _ in range(60):
         over += epsilon_lower_bound(*(random.normal(0, 1, (1000, 3)) for _ in range(2)), alpha=0.1).epsilon > 0
     assert over <= 22  # six expected at most; more than 22 with chance below 1e-7
@@ -60,7 +61,8 @@ def test_noise_that_is_used_twice_is_found_by_a_difference() -> None:
 
 def test_an_output_that_only_one_side_has_is_not_missed() -> None:
     random = rng(6)
-    left, right = random.normal(0, 1, 20_000), random.normal(0, 1, 20_000)
+    left = random.normal(0, 1, 20_000)
+    right = random.normal(0, 1, 20_000)
     for one, other in ((left, right), (right, left)):
         planted = np.where(random.random(20_000) < 0.05, 7.25, one)
         assert epsilon_lower_bound(planted, other, alpha=1e-3).epsilon > 3
@@ -100,7 +102,8 @@ def test_ties_are_counted_by_a_coin() -> None:
 
 def test_cuts_come_from_both_samples_and_counts_are_right() -> None:
     random = rng(10)
-    left, right = random.normal(0, 1, 5000), random.normal(9, 1, 4000)
+    left = random.normal(0, 1, 5000)
+    right = random.normal(9, 1, 4000)
     family = tails(left, right)[0]
     for i in range(0, len(family.left), 17):
         event = family.event(i)
@@ -114,7 +117,8 @@ def test_cuts_come_from_both_samples_and_counts_are_right() -> None:
 
 def test_the_regression_finds_the_log_odds() -> None:
     random = rng(11)
-    left, right = random.normal(0.5, 1, (50_000, 1)), random.normal(-0.5, 1, (50_000, 1))
+    left = random.normal(0.5, 1, (50_000, 1))
+    right = random.normal(-0.5, 1, (50_000, 1))
     score = fitted(left, right)
     at = np.array([[-1.0], [0.0], [1.0]])
     assert np.allclose(np.diff(score(at)), 1.0, atol=0.1)  # log-odds of these two are x itself

@@ -49,7 +49,8 @@ def test_the_bound_of_a_known_mechanism_fails_at_most_at_its_rate() -> None:
 
 def test_a_leak_in_the_low_bits_is_found() -> None:
     random = np.random.default_rng(5)
-    even, odd = 2 * random.integers(-1000, 1000, 10**5), 2 * random.integers(-1000, 1000, 10**5) + 1
+    even = 2 * random.integers(-1000, 1000, 10**5)
+    odd = 2 * random.integers(-1000, 1000, 10**5) + 1
     found = epsilon_lower_bound(even, odd)
     assert found.epsilon > 7
     assert "mod 2" in found.event
@@ -73,7 +74,8 @@ def test_a_failure_probability_is_forgiven_up_to_delta() -> None:
 
 
 def test_counts_of_fixed_events_give_the_same_kind_of_bound() -> None:
-    left, right = laplace(1, 0, 10**6, 8), laplace(1, 1, 10**6, 9)
+    left = laplace(1, 0, 10**6, 8)
+    right = laplace(1, 1, 10**6, 9)
     counts = [[int(np.count_nonzero(side >= c)) for c in range(-3, 5)] for side in (left, right)]
     found = evidence_from_counts(*counts, trials=(10**6, 10**6))
     assert 0.95 <= found.epsilon <= 1
@@ -82,7 +84,8 @@ def test_counts_of_fixed_events_give_the_same_kind_of_bound() -> None:
 
 
 def test_tallies_count_what_events_count() -> None:
-    left, right = laplace(3, 0, 5000, 10), laplace(3, 2, 4000, 11)
+    left = laplace(3, 0, 5000, 10)
+    right = laplace(3, 2, 4000, 11)
     seen = tally(left, right)
     for event in events(seen)[::7]:
         assert seen.hits(event) == (event.hits(left), event.hits(right))

@@ -10,11 +10,10 @@ import pytest
 
 from obverse.attack import epsilon_lower_bound
 from obverse.attack.attacks import LowBits
-from obverse.attack.lower_bound.last_bits import LastBits, last_bits, looks
-from obverse.attack.lower_bound.reachable import Reached, Sampler, Supposed, reachable
+from obverse.attack.lower_bound.floating_point import LastBits, Reached, Sampler, Supposed, last_bits, looks, reachable
 from obverse.attack.lower_bound.trial import trial
 from obverse.mechanisms import DiscreteLaplace
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
 
 EPSILONS = [0.1, 0.5, 1.0, 2.0, 4.0]
 OUTPUTS = 10_000  # of each side
@@ -42,14 +41,17 @@ Draw = Callable[[int, int], np.ndarray]
 
 def on_grid(steps: int, step: Fraction, epsilon: float, seed: int) -> Draw:
     """Counts of so many whole steps, and discrete Laplace noise: sums of whole steps, written as doubles at the end."""
-    noise, source = DiscreteLaplace.for_epsilon(steps, Fraction(str(epsilon))), SeededRng(seed)
-    top, bottom = step.numerator, step.denominator
+    noise = DiscreteLaplace.for_epsilon(steps, Fraction(str(epsilon)))
+    source = SeededRng(seed)
+    top = step.numerator
+    bottom = step.denominator
     return lambda given, n: noise.sample(np.full(n, given * steps), source).astype(np.float64) * top / bottom
 
 
 def snapped(epsilon: float, seed: int) -> Draw:
     """Mironov's remedy: the textbook's noise, rounded to multiples of a power of two that is at least its scale."""
-    random, step = np.random.default_rng(seed), 2.0 ** np.ceil(np.log2(1 / epsilon))
+    random = np.random.default_rng(seed)
+    step = 2.0 ** np.ceil(np.log2(1 / epsilon))
     return lambda given, n: step * np.rint((given + random.laplace(0, 1 / epsilon, n)) / step)
 
 
@@ -64,7 +66,9 @@ EXACT: dict[str, Callable[[float, int], Draw]] = {
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize(("truth", "textbook"), CASES)
-def test_a_trial_refutes_floating_point_laplace_by_20_000_outputs(truth: float, textbook: Textbook, epsilon: float) -> None:
+def test_a_trial_refutes_floating_point_laplace_by_20_000_outputs(
+    truth: float, textbook: Textbook, epsilon: float
+) -> None:
     """The 64 outputs that tell what outputs look like are among them."""
     random = np.random.default_rng(1)
     pair = [(truth, truth + 1)]
@@ -89,9 +93,12 @@ def test_the_attack_on_low_bits_finds_floating_point_laplace_in_20_000_answers(
 @pytest.mark.parametrize("pair", [((37.0,), (38.0,)), (37, 38), (0, 1)])
 def test_truths_may_be_lists_of_one_number_or_hidden_in_the_mechanism(pair: tuple) -> None:
     """Where the inputs are not the true values, these are found from medians."""
-    random, base = np.random.default_rng(9), 37 - np.ravel(pair[0])[0]
+    random = np.random.default_rng(9)
+    base = 37 - np.ravel(pair[0])[0]
     shape = np.shape(pair[0])
-    found = trial(lambda given, n: base + given + random.laplace(0, 0.5, (n, *shape)), [pair], OUTPUTS - 64, claimed=2.0)
+    found = trial(
+        lambda given, n: base + given + random.laplace(0, 0.5, (n, *shape)), [pair], OUTPUTS - 64, claimed=2.0
+    )
     assert found.refuted, found.sentence
     assert "from 37" in found.evidence.event or "from 38" in found.evidence.event
 
@@ -104,7 +111,9 @@ def test_inputs_beyond_doubles_are_no_truths() -> None:
 
 
 def test_true_values_that_hide_the_bits_take_more_outputs() -> None:
-    """1,000 and 1,001: so few outputs show it at epsilon 0.1 alone; as many as `obverse verify` draws show it at 1 too."""
+    """1,000 and 1,001: so few outputs show it at epsilon 0.1 alone; as many as `obverse verify` draws show it at 1
+    too.
+    """
     random = np.random.default_rng(8)
     draw = {epsilon: lambda given, n, scale=1 / epsilon: random.laplace(given, scale, n) for epsilon in EPSILONS}
     assert trial(draw[0.1], [(1000.0, 1001.0)], OUTPUTS - 64, claimed=0.1).refuted
@@ -115,7 +124,8 @@ def test_noise_of_single_precision_and_of_one_number_among_several_is_found() ->
     random = np.random.default_rng(3)
     single = (given + random.laplace(0, 1, OUTPUTS).astype(np.float32) for given in (np.float32(0), np.float32(1)))
     assert epsilon_lower_bound(*single, alpha=0.05).epsilon > 2
-    whole, real = np.rint(random.laplace(0, 1, (2, OUTPUTS))), random.laplace(0, 1, (2, OUTPUTS))
+    whole = np.rint(random.laplace(0, 1, (2, OUTPUTS)))
+    real = random.laplace(0, 1, (2, OUTPUTS))
     several = (np.column_stack((whole[given], given + real[given])) for given in (0, 1))
     found = epsilon_lower_bound(*several, alpha=0.05)
     assert found.epsilon > 2
@@ -146,8 +156,12 @@ def test_exact_noise_on_a_grid_stands_20_000_outputs(grid: str) -> None:
 
 
 def test_equal_noise_on_both_sides_is_blamed_at_most_at_the_stated_rate() -> None:
-    """Floating-point noise on one truth: the bits are odd and tell nothing. More than 16 of 100 at 5 %: chance below 1e-4."""
-    random, alarms = np.random.default_rng(4), 0
+    """Floating-point noise on one truth: the bits are odd and tell nothing.
+
+    More than 16 of 100 at 5 %: chance below 1e-4.
+    """
+    random = np.random.default_rng(4)
+    alarms = 0
     for _ in range(100):
         alarms += LowBits(0.0).run(*random.laplace(0, 1, (2, 1_000))).leaks
     assert alarms <= 16
@@ -177,7 +191,8 @@ def test_size_and_last_bit_of_a_number() -> None:
 
 def test_candidates_count_what_events_count() -> None:
     random = np.random.default_rng(6)
-    left, right = random.laplace(0, 1, 3_000), random.laplace(1, 1, 2_000)
+    left = random.laplace(0, 1, 3_000)
+    right = random.laplace(1, 1, 2_000)
     families = last_bits(left, right) + reachable(left, right, Supposed(1.0, (0.0, 1.0)))
     for family in families:
         for i in range(0, len(family.left), 7):
@@ -186,7 +201,9 @@ def test_candidates_count_what_events_count() -> None:
 
 
 def test_events_say_what_they_are() -> None:
-    assert LastBits(sizes=(-1200, -1), places=(-1200, -54)).words == "|output| < 2^-1 and output is no multiple of 2^-53"
+    assert LastBits(sizes=(-1200, -1), places=(-1200, -54)).words == (
+        "|output| < 2^-1 and output is no multiple of 2^-53"
+    )
     assert LastBits(sizes=(3, 3), places=(-48, 1200)).words == "2^2 <= |output| < 2^3 and output is a multiple of 2^-48"
     assert LastBits(column=1, of="output[1]").words == "any output[1]"
     assert LastBits(zeros=(4, 1200)).words == "its mantissa ends in 4 zeros or more"
@@ -196,7 +213,8 @@ def test_events_say_what_they_are() -> None:
 
 
 def test_a_sampler_reaches_what_it_gives_and_little_else_far_out() -> None:
-    random, sampler = np.random.default_rng(7), Sampler(37.0, 10.0, (52, 53))
+    random = np.random.default_rng(7)
+    sampler = Sampler(37.0, 10.0, (52, 53))
     outputs = 37 + random.laplace(0, 10, 20_000)
     assert sampler.reaches(outputs).mean() > 0.99
     far = np.abs(outputs - 37) > 40

@@ -1,4 +1,6 @@
-"""Trials: broken mechanisms are refuted on the pair that shows it, honest ones are not, and nothing is ever called verified."""
+"""Trials: broken mechanisms are refuted on the pair that shows it, honest ones are not, and nothing is ever called
+verified.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from obverse.attack.lower_bound.neighbours import pairs
-from obverse.attack.lower_bound.outputs import form_of
-from obverse.attack.lower_bound.trial import confidence_words, trial
+from obverse.attack.lower_bound.trial import confidence_words, form_of, pairs, trial
 from obverse.core.errors import InvariantBroken, Refused
 
 
@@ -29,7 +29,9 @@ def test_the_worst_pair_is_found_and_measured_on_fresh_outputs() -> None:
     assert "not refuted" in found.sentence
 
 
-@pytest.mark.parametrize(("alpha", "words"), [(0.05, "0.95"), (0.05 / 14, "0.9964"), (1e-6, "0.999999"), (0.01, "0.99")])
+@pytest.mark.parametrize(
+    ("alpha", "words"), [(0.05, "0.95"), (0.05 / 14, "0.9964"), (1e-6, "0.999999"), (0.01, "0.99")]
+)
 def test_a_confidence_is_rounded_down_to_what_tells_it_from_certainty(alpha: float, words: str) -> None:
     assert confidence_words(alpha) == words
 
@@ -72,13 +74,18 @@ ODD = {
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("share", [0.0005, 0.3])
 def test_an_output_that_is_no_number_tells_nothing_of_those_drawn_with_it(odd: str, share: float) -> None:
-    """Noise for epsilon 0.1; on one input an odd output with a chance that delta allows. False alarms: at most 1e-6 each."""
+    """Noise for epsilon 0.1; on one input an odd output with a chance that delta allows.
+
+    False alarms: at most 1e-6 each.
+    """
     random = np.random.default_rng(7)
 
     def draw(given: int, n: int) -> list[Any]:
         noisy = given + random.geometric(0.095, n) - random.geometric(0.095, n)
         plain = [[x, 1] if odd == "another length" else x for x in noisy.tolist()]
-        return [ODD[odd](x) if given and coin < share else y for x, y, coin in zip(noisy.tolist(), plain, random.random(n))]
+        return [
+            ODD[odd](x) if given and coin < share else y for x, y, coin in zip(noisy.tolist(), plain, random.random(n))
+        ]
 
     assert not trial(draw, [(0, 1)], 8_000, claimed=0.1, delta=share, alpha=1e-6).refuted
     assert trial(draw, [(0, 1), (0, 0)], 40_000, claimed=0.1, delta=0.0, alpha=1e-6).refuted is (share == 0.3)
@@ -86,7 +93,12 @@ def test_an_output_that_is_no_number_tells_nothing_of_those_drawn_with_it(odd: s
 
 @pytest.mark.parametrize(
     ("odd", "written"),
-    [(lambda x: None, float), (lambda x: "no", Fraction), (lambda x: [x, x], lambda x: [x]), (lambda x: [], lambda x: [x, 0])],
+    [
+        (lambda x: None, float),
+        (lambda x: "no", Fraction),
+        (lambda x: [x, x], lambda x: [x]),
+        (lambda x: [], lambda x: [x, 0]),
+    ],
 )
 def test_too_little_noise_is_seen_though_some_outputs_are_no_numbers(odd: Any, written: Any) -> None:
     """A tenth of the outputs is something else, whatever the input; the others have half of the noise."""
@@ -111,10 +123,28 @@ def test_how_many_numbers_there_are_is_told_too() -> None:
     assert trial(draw, [(0, 1)], 2_000, claimed=1.0).refuted
 
 
-@pytest.mark.parametrize("first", [[1, 2], [1.5, 2.0], ["a", 1], [[1, 2], [3, 4]], [[1], [2, 3]], [None, 2**70], [[], 1]])
+@pytest.mark.parametrize(
+    "first", [[1, 2], [1.5, 2.0], ["a", 1], [[1, 2], [3, 4]], [[1], [2, 3]], [None, 2**70], [[], 1]]
+)
 def test_an_output_is_written_alike_in_whatever_company(first: list[Any]) -> None:
     form = form_of([first])
-    several = [3, 3.5, 2**60 + 1, 2**70, -1, math.inf, math.nan, None, "a", "3", [1, 2], [1], True, np.int64(3), np.float32(2)]
+    several = [
+        3,
+        3.5,
+        2**60 + 1,
+        2**70,
+        -1,
+        math.inf,
+        math.nan,
+        None,
+        "a",
+        "3",
+        [1, 2],
+        [1],
+        True,
+        np.int64(3),
+        np.float32(2),
+    ]
     alone = [form.array([one])[0].tolist() for one in several]
     assert np.array_equal(form.array(several).tolist(), alone, equal_nan=True)
     assert np.array_equal(form.array(several[:1] + several[4:5]).tolist(), [alone[0], alone[4]])

@@ -65,7 +65,8 @@ def test_values_that_are_written_like_several_are_themselves_too() -> None:
     assert told("flu | cold | gout", values) == ["flu", "flu | cold", "gout"]
     assert told("flu | gout", values) == ["flu", "gout"]
     assert told("gout .. ulcer .. hives", values) == ["gout", "gout .. ulcer", "hives"]
-    assert told("flu .. gout .. ulcer", values) == ["flu", "flu | cold", "gout", "gout .. ulcer", "hives"]  # either reading
+    # either reading
+    assert told("flu .. gout .. ulcer", values) == ["flu", "flu | cold", "gout", "gout .. ulcer", "hives"]
 
 
 def test_a_cell_that_is_written_alike_always_fits() -> None:

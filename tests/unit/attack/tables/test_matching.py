@@ -27,10 +27,8 @@ VALUES = st.sampled_from(["1", "2", "3", "4"])
     st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=12),
 )
 def test_the_search_finds_exactly_the_rows_that_comparing_every_pair_finds(released: Any, known: Any) -> None:
-    rows, people = (
-        table(a=[r[0] for r in released], b=[r[1] for r in released]),
-        table(a=[k[0] for k in known], b=[k[1] for k in known]),
-    )
+    rows = table(a=[r[0] for r in released], b=[r[1] for r in released])
+    people = table(a=[k[0] for k in known], b=[k[1] for k in known])
     search = matched(rows, people, ("a", "b"))
     fitting, _, by_class = search.counts()
     for i, person in enumerate(known):

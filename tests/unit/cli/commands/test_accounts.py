@@ -40,7 +40,10 @@ def test_the_list_tells_roles_tokens_and_states(obverse: Obverse) -> None:
     assert "suspended: odd questions" in told
     assert "active" in told
     found = json.loads(obverse("account", "list", "--json").stdout)["accounts"]
-    assert [(one["name"], one["role"], len(one["tokens"])) for one in found] == [("ana", "analyst", 1), ("cora", "curator", 1)]
+    assert [(one["name"], one["role"], len(one["tokens"])) for one in found] == [
+        ("ana", "analyst", 1),
+        ("cora", "curator", 1),
+    ]
 
 
 def test_what_is_done_can_be_seen_and_undone(obverse: Obverse, project: Path) -> None:

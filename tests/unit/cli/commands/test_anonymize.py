@@ -64,10 +64,13 @@ def test_a_check_that_misses_a_demand_ends_with_3(obverse: Obverse, people: str)
     assert "k = 1" in found.stdout
 
 
-def test_parquet_stays_parquet_and_keeps_the_types_of_what_is_carried(obverse: Obverse, people: str, tmp_path: Path) -> None:
+def test_parquet_stays_parquet_and_keeps_the_types_of_what_is_carried(
+    obverse: Obverse, people: str, tmp_path: Path
+) -> None:
     import duckdb
 
-    source, out = tmp_path / "people.parquet", tmp_path / "out"
+    source = tmp_path / "people.parquet"
+    out = tmp_path / "out"
     with duckdb.connect() as connection:
         connection.execute(f"COPY (SELECT * FROM read_csv('{people}', delim=';')) TO '{source}' (FORMAT parquet)")
         found = obverse("anonymize", str(source), "--out", str(out), *ASKED, "--search", "mondrian", "--keep", "n")
@@ -98,7 +101,16 @@ def test_hierarchies_come_from_a_folder_or_in_words(obverse: Obverse, people: st
     (tmp_path / "h").mkdir()
     (tmp_path / "h" / "sex.csv").write_text("F,person\nM,person\n")
     out = str(tmp_path / "out")
-    told = ("--hierarchies", str(tmp_path / "h"), "--hierarchy", "age=intervals:10;top=40", "--l", "2", "--suppress", "0.1")
+    told = (
+        "--hierarchies",
+        str(tmp_path / "h"),
+        "--hierarchy",
+        "age=intervals:10;top=40",
+        "--l",
+        "2",
+        "--suppress",
+        "0.1",
+    )
     found = obverse("anonymize", people, "--out", out, *ASKED, *told, "--json")
     assert found.exit_code == 0, found.output
     saved = json.loads((tmp_path / "out" / "manifest.json").read_text())["hierarchies"]
@@ -108,7 +120,8 @@ def test_hierarchies_come_from_a_folder_or_in_words(obverse: Obverse, people: st
 
 
 def test_a_hierarchy_file_may_hold_any_value_and_is_refused_where_it_is_torn(obverse: Obverse, tmp_path: Path) -> None:
-    source, folder = tmp_path / "odd.csv", tmp_path / "h"
+    source = tmp_path / "odd.csv"
+    folder = tmp_path / "h"
     folder.mkdir()
     source.write_text('v,s\n"a\nb",1\n"c\u2028d",2\n', encoding="utf-8")
     (folder / "v.csv").write_text('\ufeff"a\nb";letters\n"c\u2028d";letters\n', encoding="utf-8")
@@ -141,7 +154,8 @@ def test_a_population_bounds_presence_and_the_journalist(obverse: Obverse, peopl
 
 def test_presence_is_told_of_those_too_who_are_like_nobody_in_the_table(obverse: Obverse, tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text("age\n1\n1\n")
-    (tmp_path / "all.csv").write_text("age\n1\n1\n1\n1\n2\n2\n")  # of the two of age 2 it is known that they are not in it
+    # of the two of age 2 it is known that they are not in it
+    (tmp_path / "all.csv").write_text("age\n1\n1\n1\n1\n2\n2\n")
     asked = (str(tmp_path / "table.csv"), "--quasi", "age", "--population", str(tmp_path / "all.csv"), "--presence")
     assert obverse("anonymize", "check", *asked, "0.3,0.6").exit_code == 3
     assert obverse("anonymize", "check", *asked, "0,0.6").exit_code == 0
@@ -179,7 +193,9 @@ def test_usage_is_told(obverse: Obverse, people: str, tmp_path: Path) -> None:
     assert "check" in obverse("anonymize", "--help").stdout
 
 
-def test_a_bar_is_drawn_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bar_is_drawn_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr("obverse.cli.output.progress.AFTER_S", -1.0)
     with progress("searching") as told:
         told(0.5)
@@ -210,7 +226,9 @@ def test_a_projects_table_is_read_by_the_curators_door(obverse: Obverse, project
     assert "no_columns" in obverse(*asked[:6], "--sample", "0.5").stderr
 
 
-def test_a_projects_table_can_be_released_without_its_identifiers(obverse: Obverse, project: Path, tmp_path: Path) -> None:
+def test_a_projects_table_can_be_released_without_its_identifiers(
+    obverse: Obverse, project: Path, tmp_path: Path
+) -> None:
     import duckdb
 
     out = tmp_path / "out"
@@ -226,7 +244,8 @@ def test_a_projects_table_can_be_released_without_its_identifiers(obverse: Obver
 
 
 def test_closeness_over_a_given_tree_is_checked(obverse: Obverse, tmp_path: Path) -> None:
-    """One class has lung illnesses, the other stomach illnesses: by values and by organs each is 1/2 from the whole, so 1/2 on
+    """One class has lung illnesses, the other stomach illnesses: by values and by organs each is 1/2 from the whole, so
+    1/2 on
     average. Where all four have one label, the level of labels is not off at all, so it is 1/4."""
     table = tmp_path / "t.csv"
     table.write_text("age,ill\n1,flu\n1,cough\n2,ulcer\n2,gastritis\n", encoding="utf-8")
@@ -241,16 +260,40 @@ def test_closeness_over_a_given_tree_is_checked(obverse: Obverse, tmp_path: Path
         assert obverse(*asked, "--t", f"hierarchical:{far}").exit_code == 0
         assert obverse(*asked, "--t", f"hierarchical:{far - 0.01}").exit_code == 3
         assert "t hierarchical" in obverse(*asked).stdout
-    words = ("anonymize", "check", str(table), "--quasi", "age", "--sensitive", "ill", "--hierarchy", "ill=tree", "--json")
+    words = (
+        "anonymize",
+        "check",
+        str(table),
+        "--quasi",
+        "age",
+        "--sensitive",
+        "ill",
+        "--hierarchy",
+        "ill=tree",
+        "--json",
+    )
     assert "t_hierarchical" in json.loads(obverse(*words).stdout)["reaches"]["sensitive"]["ill"]
 
 
 def test_dates_are_ordered_by_time_and_texts_say_that_theirs_is_the_alphabets(obverse: Obverse, tmp_path: Path) -> None:
-    """Four dates, in the order of time 0 1 2 3: one class has 0 and 1, the other 2 and 3, which lie 1/3 of the way apart."""
+    """Four dates, in the order of time 0 1 2 3: one class has 0 and 1, the other 2 and 3, which lie 1/3 of the way
+    apart.
+    """
     rows = [("1", "10/1/2000", "low"), ("1", "2/1/2001", "mid"), ("2", "3/5/2001", "high"), ("2", "11/1/2001", "low")]
     path = tmp_path / "dated.csv"
     path.write_text("zip,when,level\n" + "".join(f"{','.join(row)}\n" for row in rows))
-    asked = ("anonymize", "check", str(path), "--quasi", "zip", "--sensitive", "when,level", "--t", "ordered:0.34", "--json")
+    asked = (
+        "anonymize",
+        "check",
+        str(path),
+        "--quasi",
+        "zip",
+        "--sensitive",
+        "when,level",
+        "--t",
+        "ordered:0.34",
+        "--json",
+    )
     found = json.loads(obverse(*asked).stdout)
     assert found["reaches"]["sensitive"]["when"]["t_ordered"] == pytest.approx(1 / 3)
     told = "0.34-closeness of {}, ordered distance{}".format

@@ -75,7 +75,19 @@ def attack(report: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def test_six_rows_of_one_person_in_a_town_are_no_crowd(obverse: Obverse, clinic: Path) -> None:
-    asked = ("anonymize", "check", "visits", "-p", str(clinic), "--reason", "a look", "--quasi", "city", "--sensitive", "ill")
+    asked = (
+        "anonymize",
+        "check",
+        "visits",
+        "-p",
+        str(clinic),
+        "--reason",
+        "a look",
+        "--quasi",
+        "city",
+        "--sensitive",
+        "ill",
+    )
     found = obverse(*asked, "--k", "5", "--json")
     assert found.exit_code == 3
     report = told(found)
@@ -127,7 +139,19 @@ def people_of(path: Path, city: str, pid: str, ill: str) -> dict[str, dict[str, 
 
 def test_a_longer_path_is_followed_to_the_person(obverse: Obverse, clinic: Path) -> None:
     """drugs name visits, visits name people: each drug has 4 people of the 40, with 48 rows."""
-    asked = ("anonymize", "check", "drugs", "-p", str(clinic), "--reason", "a look", "--quasi", "drug", "--sensitive", "ill")
+    asked = (
+        "anonymize",
+        "check",
+        "drugs",
+        "-p",
+        str(clinic),
+        "--reason",
+        "a look",
+        "--quasi",
+        "drug",
+        "--sensitive",
+        "ill",
+    )
     report = told(obverse(*asked, "--json"))
     assert (report["rows"], report["reaches"]["k"], report["reaches"]["classes"]) == (480, 4, 10)
     assert (report["counted"]["people"], report["counted"]["by"]) == (40, "visit -> visits.vid -> people.pid")
@@ -145,7 +169,9 @@ def test_a_key_on_the_way_that_names_several_people_is_refused(obverse: Obverse,
 
 def test_a_row_that_names_nobody_is_left_out_and_a_check_holds_nothing_of_it(obverse: Obverse, tmp_path: Path) -> None:
     path = tmp_path / "visits.csv"
-    path.write_text("who,city,ill\n" + "".join(f"{w},a,{ILL[w % 4]}\n" * 2 for w in range(6)) + ",a,flu\n,b,flu\n,b,gout\n")
+    path.write_text(
+        "who,city,ill\n" + "".join(f"{w},a,{ILL[w % 4]}\n" * 2 for w in range(6)) + ",a,flu\n,b,flu\n,b,gout\n"
+    )
     asked = (str(path), "--quasi", "city", "--sensitive", "ill", "--k", "5", "--person", "who")
     report = told(obverse("anonymize", *asked, "--out", str(tmp_path / "out"), "--json"))
     with (tmp_path / "out" / "table.csv").open() as file:
@@ -161,7 +187,8 @@ def test_a_row_that_names_nobody_is_left_out_and_a_check_holds_nothing_of_it(obv
 
 
 def test_without_a_column_each_row_is_a_person_and_everything_says_so(obverse: Obverse, tmp_path: Path) -> None:
-    path, out = tmp_path / "visits.csv", tmp_path / "out"
+    path = tmp_path / "visits.csv"
+    out = tmp_path / "out"
     path.write_text("who,city\n" + "".join(f"{n // 6},town{n // 6}\n" for n in range(36)))
     asked = ("--quasi", "city", "--k", "5")
     text = obverse("anonymize", str(path), *asked, "--out", str(out))
@@ -182,12 +209,28 @@ def test_without_a_column_each_row_is_a_person_and_everything_says_so(obverse: O
 def test_a_run_by_person_repeats_from_its_manifest_byte_for_byte(obverse: Obverse, tmp_path: Path) -> None:
     random = np.random.default_rng(4)
     path = tmp_path / "visits.csv"
-    drawn = [(w, random.integers(20, 60), ILL[random.integers(4)]) for w in range(60) for _ in range(random.integers(1, 51))]
+    drawn = [
+        (w, random.integers(20, 60), ILL[random.integers(4)]) for w in range(60) for _ in range(random.integers(1, 51))
+    ]
     lines = [f"p{who},{age},{ill}\n" for who, age, ill in drawn]
     random.shuffle(lines)
     path.write_text("who,age,ill\n" + "".join(lines))
-    asked = ("--quasi", "age", "--sensitive", "ill", "--k", "5", "--l", "entropy:1.2", "--suppress", "0.1", "--person", "who")
-    first, second = tmp_path / "a", tmp_path / "b"
+    asked = (
+        "--quasi",
+        "age",
+        "--sensitive",
+        "ill",
+        "--k",
+        "5",
+        "--l",
+        "entropy:1.2",
+        "--suppress",
+        "0.1",
+        "--person",
+        "who",
+    )
+    first = tmp_path / "a"
+    second = tmp_path / "b"
     for out, how in ((first, asked), (second, ("--manifest", str(first / "manifest.json")))):
         found = obverse("anonymize", str(path), "--out", str(out), *how)
         assert found.exit_code == 0, found.output
@@ -209,7 +252,8 @@ def test_a_manifest_of_before_is_read_and_counts_rows(obverse: Obverse, tmp_path
 
 
 def test_a_sample_is_one_of_people(obverse: Obverse, tmp_path: Path) -> None:
-    path, out = tmp_path / "visits.csv", tmp_path / "out"
+    path = tmp_path / "visits.csv"
+    out = tmp_path / "out"
     path.write_text("who,city\n" + "".join(f"p{w},town{w % 3}\n" * (w + 1) for w in range(40)))
     asked = ("--sample", "0.25", "--person", "who")
     report = told(obverse("anonymize", str(path), *asked, "--out", str(out), "--json"))
@@ -223,9 +267,21 @@ def test_a_sample_is_one_of_people(obverse: Obverse, tmp_path: Path) -> None:
 
 
 def test_the_population_is_counted_by_people_where_it_names_them(obverse: Obverse, tmp_path: Path) -> None:
-    path, everybody = tmp_path / "visits.csv", tmp_path / "all.csv"
+    path = tmp_path / "visits.csv"
+    everybody = tmp_path / "all.csv"
     path.write_text("who,city\n" + "".join(f"p{w},town\n" * 3 for w in range(4)))
-    asked = ("anonymize", "check", str(path), "--quasi", "city", "--person", "who", "--population", str(everybody), "--json")
+    asked = (
+        "anonymize",
+        "check",
+        str(path),
+        "--quasi",
+        "city",
+        "--person",
+        "who",
+        "--population",
+        str(everybody),
+        "--json",
+    )
     everybody.write_text("who,city\n" + "".join(f"p{w},town\np{w},village\n" * 2 for w in range(8)))
     report = told(obverse(*asked))
     assert report["reaches"]["presence"] == [0.0, 0.5]
@@ -240,7 +296,19 @@ def test_a_pseudonym_ties_the_rows_of_a_person_and_the_claim_counts_whom(obverse
     rows = [f"p{a}{b},t{town}\n" for a, b in pairs for town in (a, b)] + [f"q{n},t{n % 5}\n" for n in range(40)]
     path = tmp_path / "visits.csv"
     path.write_text("who,town\n" + "".join(rows))
-    asked = ("anonymize", str(path), "--quasi", "town", "--k", "5", "--person", "who", "--out", str(tmp_path / "out"), "--json")
+    asked = (
+        "anonymize",
+        str(path),
+        "--quasi",
+        "town",
+        "--k",
+        "5",
+        "--person",
+        "who",
+        "--out",
+        str(tmp_path / "out"),
+        "--json",
+    )
     (tmp_path / "h").mkdir()
     (tmp_path / "h" / "town.csv").write_text("".join(f"t{n}\n" for n in range(5)))
     without = told(obverse(*asked, "--hierarchies", str(tmp_path / "h")))
@@ -278,7 +346,20 @@ def test_on_a_terminal_it_is_asked_for(obverse: Obverse, tmp_path: Path, monkeyp
 def test_one_row_each_is_counted_as_rows_are(obverse: Obverse, tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("who,age,ill\n" + "".join(f"p{n},{20 + n % 9},{ILL[n * n % 3]}\n" for n in range(90)))
-    asked = ("anonymize", str(path), "--quasi", "age", "--sensitive", "ill", "--k", "4", "--t", "0.3", "--json", "--out")
+    asked = (
+        "anonymize",
+        str(path),
+        "--quasi",
+        "age",
+        "--sensitive",
+        "ill",
+        "--k",
+        "4",
+        "--t",
+        "0.3",
+        "--json",
+        "--out",
+    )
     by_row = told(obverse(*asked, str(tmp_path / "a")))
     by_person = told(obverse(*asked, str(tmp_path / "b"), "--person", "who"))
     assert by_person["counted"]["people"] == by_person["counted"]["rows"] == 90

@@ -40,7 +40,17 @@ def test_the_population_of_a_projects_table_is_counted_by_the_unit(
     (folder / "people.csv").write_text("pid,city\n" + "".join(f"p{n},town\n" for n in range(4)))
     (folder / "visits.csv").write_text("pid,city\n" + "".join(f"p{n},town\n" * 2 for n in range(4)))
     (tmp_path / "all.csv").write_text(f"{column},city\n" + "".join(f"p{n},town\n" * 6 for n in range(8)))
-    asked = ("-p", str(folder), "--reason", "a look", "--quasi", "city", "--population", str(tmp_path / "all.csv"), "--json")
+    asked = (
+        "-p",
+        str(folder),
+        "--reason",
+        "a look",
+        "--quasi",
+        "city",
+        "--population",
+        str(tmp_path / "all.csv"),
+        "--json",
+    )
     assert json.loads(obverse("anonymize", "check", table, *asked).stdout)["risk"]["journalist"] == pytest.approx(risk)
     made = obverse("anonymize", table, *asked, "--k", "2", "--out", str(tmp_path / "out"))
     assert json.loads(made.stdout)["risk"]["journalist"] == pytest.approx(risk)
@@ -53,7 +63,17 @@ def test_rows_that_are_units_are_counted_as_rows(obverse: Obverse, tmp_path: Pat
     (folder / "obverse.toml").write_text(TOML.partition("[tables.visits]")[0].format(unit="row"))
     (folder / "people.csv").write_text("pid,city\n" + "".join(f"p{n},town\n" for n in range(4)))
     (tmp_path / "all.csv").write_text("pid,city\n" + "p1,town\n" * 6)
-    asked = ("-p", str(folder), "--reason", "a look", "--quasi", "city", "--population", str(tmp_path / "all.csv"), "--json")
+    asked = (
+        "-p",
+        str(folder),
+        "--reason",
+        "a look",
+        "--quasi",
+        "city",
+        "--population",
+        str(tmp_path / "all.csv"),
+        "--json",
+    )
     for verb in (("check", "people"), ("people", "--k", "2", "--out", str(tmp_path / "out"))):
         report = json.loads(obverse("anonymize", *verb, *asked).stdout)
         assert report["risk"]["journalist"] == pytest.approx(1 / 6)

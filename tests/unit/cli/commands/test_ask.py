@@ -39,8 +39,10 @@ def test_a_number_without_an_interval_is_named(obverse: Obverse) -> None:
 
 
 def test_the_same_question_again_is_free(obverse: Obverse, spent: Spent) -> None:
-    first, second = obverse("ask", COUNT, "--json"), obverse("ask", COUNT, "--json")
-    one, other = json.loads(first.stdout), json.loads(second.stdout)
+    first = obverse("ask", COUNT, "--json")
+    second = obverse("ask", COUNT, "--json")
+    one = json.loads(first.stdout)
+    other = json.loads(second.stdout)
     assert one["rows"] == other["rows"]
     assert [one["price"]["stored"], other["price"]["stored"]] == [False, True]
     assert spent() == "0.1"
@@ -100,7 +102,8 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_debit(
 
 def test_within_finds_a_price_by_error(obverse: Obverse) -> None:
     told = json.loads(obverse("ask", COUNT, "--within", "20", "--json").stdout)
-    (low, high), value = told["intervals"][0][0], told["rows"][0][0]
+    low, high = told["intervals"][0][0]
+    value = told["rows"][0][0]
     assert max(value - low, high - value) <= 20
 
 

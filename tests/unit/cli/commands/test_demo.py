@@ -14,7 +14,13 @@ def test_the_tour_asks_three_questions_and_explains_one(obverse: Obverse, tmp_pa
     said = obverse("demo", "--out", str(tmp_path / "hospital"), "--ask")
     assert said.exit_code == 0, said.output
     assert said.stdout.count("± ") > 10
-    for part in ("about 39 more like this", "about 38 more like this", "about 37 more like this", "nothing is spent", "HAVING"):
+    for part in (
+        "about 39 more like this",
+        "about 38 more like this",
+        "about 37 more like this",
+        "nothing is spent",
+        "HAVING",
+    ):
         assert part in said.stdout
     again = json.loads(obverse("demo", "--out", str(tmp_path / "hospital"), "--ask", "--json").stdout)
     assert all(answer["price"]["stored"] for answer in again["answers"])

@@ -23,8 +23,21 @@ def fetched(address: str, token: str = "") -> tuple[int, bytes]:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="serve needs Linux")
 def test_each_role_has_a_link_and_each_link_a_token_that_lets_in(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", MAIN, "demo", "--out", str(tmp_path / "hospital"), "--serve", "--port", "0", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ) as running:
+    command = [
+        sys.executable,
+        "-c",
+        MAIN,
+        "demo",
+        "--out",
+        str(tmp_path / "hospital"),
+        "--serve",
+        "--port",
+        "0",
+        "--json",
+    ]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ
+    ) as running:
         try:
             assert running.stdout is not None
             lines = []

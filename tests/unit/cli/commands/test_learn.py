@@ -60,7 +60,9 @@ def test_an_answer_needs_a_lesson(obverse: Obverse) -> None:
     assert obverse("learn", "--answer", "1").exit_code == 2
 
 
-def test_a_lesson_leaves_nothing_behind(obverse: Obverse, home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_lesson_leaves_nothing_behind(
+    obverse: Obverse, home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     monkeypatch.setattr("tempfile.tempdir", None)
     (tmp_path / "temporary").mkdir()

@@ -34,7 +34,8 @@ def test_an_analyst_is_added_below_what_is_there(obverse: Obverse, project: Path
 
 
 @pytest.mark.parametrize(
-    "args", [["ana"], ["a.b"], [""], ["cleo", "--purpose", "gossip"], ["cleo", "--epsilon", "0"], ["cleo", "--delta", "1e-8"]]
+    "args",
+    [["ana"], ["a.b"], [""], ["cleo", "--purpose", "gossip"], ["cleo", "--epsilon", "0"], ["cleo", "--delta", "1e-8"]],
 )
 def test_an_analyst_that_would_not_be_valid_is_not_written(obverse: Obverse, project: Path, args: list[str]) -> None:
     before = (project / "obverse.toml").read_bytes()
@@ -63,7 +64,9 @@ def test_check_upgrades_a_file_on_the_curators_word(obverse: Obverse, project: P
 
 def test_an_upgrade_is_charged_anew_and_kept_defaults_are_not(obverse: Obverse, project: Path) -> None:
     file = project / "obverse.toml"
-    text = file.read_text(encoding="utf-8").replace("version = 2\n", "").replace(", nullable = false, other = false", "")
+    text = (
+        file.read_text(encoding="utf-8").replace("version = 2\n", "").replace(", nullable = false, other = false", "")
+    )
     file.write_text(text, encoding="utf-8")
 
     def stored() -> bool:
@@ -199,7 +202,9 @@ def test_a_csv_file_may_have_numbers_as_names_where_they_are_places_or_years(obv
     assert obverse("init", "years.csv", "-p", "new").exit_code == 0
 
 
-def test_dates_and_numbers_that_would_be_read_as_null_are_told_on_the_curators_word(obverse: Obverse, project: Path) -> None:
+def test_dates_and_numbers_that_would_be_read_as_null_are_told_on_the_curators_word(
+    obverse: Obverse, project: Path
+) -> None:
     rows = "person_id;born;seen;n;size\n1;31.12.1980;2020-01-02 10:00;123456789012345678901234567890;1,80\n"
     (project / "odd.csv").write_text(rows, encoding="utf-8")
     said = obverse("init", "odd.csv", "--sniff", "-p", "new")
@@ -251,9 +256,13 @@ def test_where_a_csv_file_is_not_well_formed_is_told_to_who_asks_for_it(
     folder = tmp_path / "odd"
     folder.mkdir()
     (folder / "odd.csv").write_bytes(f"id,age\n{rows}".encode())
-    toml = '[project]\nname = "o"\n[budget]\nepsilon = 1\n[tables.odd]\nsource = "odd.csv"\nunit = "id"\n[tables.odd.columns]\n'
+    toml = (
+        '[project]\nname = "o"\n[budget]\nepsilon = 1\n[tables.odd]\nsource = "odd.csv"\nunit = '
+        '"id"\n[tables.odd.columns]\n'
+    )
     (folder / "obverse.toml").write_text(f'{toml}age = {{ type = "integer", bounds = [0, 9] }}\n')
-    plainly, asked = obverse("check", "-p", str(folder)), obverse("check", "-p", str(folder), "--sniff")
+    plainly = obverse("check", "-p", str(folder))
+    asked = obverse("check", "-p", str(folder), "--sniff")
     assert plainly.exit_code == asked.exit_code == 3
     assert seen in " ".join(asked.stdout.split())
     assert seen not in " ".join(plainly.stdout.split())

@@ -80,7 +80,8 @@ def test_a_question_over_public_tables_is_exact_and_not_made_up(obverse: Obverse
     ids=" ".join,
 )  # fmt: skip
 def test_it_refuses_as_ask_does(obverse: Obverse, args: list[str]) -> None:
-    rehearsed, asked = obverse("rehearse", *args, "--json"), obverse("ask", *args, "--json")
+    rehearsed = obverse("rehearse", *args, "--json")
+    asked = obverse("ask", *args, "--json")
     assert rehearsed.exit_code == asked.exit_code != 0
     if asked.exit_code != 2:
         assert json.loads(rehearsed.stdout) == json.loads(asked.stdout)

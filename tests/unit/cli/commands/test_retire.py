@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from tests.unit.curator.test_published_rows import TOML, rows, write
+from tests.unit.curator.test_partitions import TOML, rows, write
 
 Obverse = Callable[..., Result]
 ARGS = ("data", "retire", "--through", "1", "--reason", "kept for a year")

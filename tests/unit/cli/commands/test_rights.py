@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from obverse.cli.main import cli
-from obverse.curator.curator import opened_ledger
-from obverse.curator.rights import rights
+from obverse.curator.ledger import opened_ledger
+from obverse.curator.rights import requests
 from obverse.ledger.transfer import exported
 from obverse.session.custody import collapsed
 
@@ -73,9 +73,11 @@ def test_every_act_says_what_it_did_and_what_it_cannot_undo(project: Path) -> No
 def test_a_text_of_digits_is_a_text_to_a_column_of_texts(project: Path, written: str, kept: str | None) -> None:
     (project / "obverse.toml").write_text(f'{TOML}zip = {{ type = "text" }}\n')
     (project / "people.csv").write_text("id,age,zip\n4711,30,9000\n")
-    said = run(project, "correct", "4711", "people", "--set", f"zip={written}", "--where", "zip=9000", "--reason", "moved")
+    said = run(
+        project, "correct", "4711", "people", "--set", f"zip={written}", "--where", "zip=9000", "--reason", "moved"
+    )
     assert said.exit_code == 0, said.output
-    with rights.kept(project) as keeper:
+    with requests.kept(project) as keeper:
         (found,) = keeper.contents().values()
     assert (found["set"], found["where"]) == ({"zip": kept}, {"zip": "9000"})
 
@@ -111,9 +113,9 @@ def test_the_record_is_printed_and_tables_say_on_which_basis_they_are_held(proje
 
 
 def test_an_act_that_no_record_knows_is_listed_and_lifted(project: Path) -> None:
-    with rights.kept(project) as keeper, keeper.opened.registered.exclusive() as datasets:
-        content = rights.content_of("correct", 4711, table="people", set={"age": 41}, where={})
-        rights.ledger_rights.put(datasets, keeper.opened.dataset.id, [("f" * 32, content)])
+    with requests.kept(project) as keeper, keeper.opened.registered.exclusive() as datasets:
+        content = requests.content_of("correct", 4711, table="people", set={"age": 41}, where={})
+        requests.ledger_rights.put(datasets, keeper.opened.dataset.id, [("f" * 32, content)])
     (act,) = json.loads(run(project, "list", "--json").stdout)["acts"]
     assert (act["record"], act["act"], act["tables"], act["state"]) == (None, "correct", ["people"], "not recorded")
     assert "not recorded" in run(project, "list").stdout
@@ -157,9 +159,12 @@ ACTS = {
 
 
 @pytest.mark.parametrize("act", ACTS)
-def test_an_act_on_nobody_says_so_to_the_curator_alone(act: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_act_on_nobody_says_so_to_the_curator_alone(
+    act: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The exported chain is byte for byte alike, but for times and for keyed hashes and ids of equal length."""
-    chains, counts = [], []
+    chains = []
+    counts = []
     for person in ("4711", "9999"):
         monkeypatch.setenv("OBVERSE_HOME", str(tmp_path / f"home of {person}"))
         folder = written(tmp_path / f"project of {person}")
@@ -203,7 +208,9 @@ def test_an_export_shows_the_value_in_force_beside_the_stored_one(project: Path)
 
 
 def test_a_correction_of_rows_that_are_not_there_says_so(project: Path) -> None:
-    said = run(project, "correct", "4711", "people", "--set", "age=41", "--where", "age=99", "--reason", "wrong", "--json")
+    said = run(
+        project, "correct", "4711", "people", "--set", "age=41", "--where", "age=99", "--reason", "wrong", "--json"
+    )
     assert json.loads(said.stdout)["matches"] == {"people": 0}
     text = run(project, "correct", "4711", "people", "--set", "age=41", "--where", "age=98", "--reason", "wrong").stdout
     assert "are the key and --where, as stored, right?" in " ".join(text.split())
@@ -215,7 +222,9 @@ def test_a_check_past_the_last_day_says_what_must_be_deleted(project: Path) -> N
     (line,) = [one for one in found if one["about"] == "people" and "2024-01-31" in one["message"]]
     assert line["level"] == "warn"
     assert "delete the rows of people (people.csv)" in line["message"]
-    assert not [one for one in found if one["about"] == "people" and one["level"] == "ok" and "protects" in one["message"]]
+    assert not [
+        one for one in found if one["about"] == "people" and one["level"] == "ok" and "protects" in one["message"]
+    ]
 
 
 def test_a_check_past_the_last_day_tells_of_tables_that_are_found_through_it(project: Path) -> None:
@@ -232,6 +241,9 @@ def test_a_check_past_the_last_day_tells_of_tables_that_are_found_through_it(pro
     found = json.loads(CliRunner().invoke(cli, ["check", "-p", str(project), "--json"]).stdout)["findings"]
     told = {one["about"]: (one["level"], one["message"]) for one in found if "2024-01-31" in one["message"]}
     assert {name: level for name, (level, _) in told.items()} == dict.fromkeys(("visits", "drugs", "codes"), "warn")
-    assert "the rows of visits (visits.csv) and those of drugs (drugs.csv) that are found through them" in told["visits"][1]
+    assert (
+        "the rows of visits (visits.csv) and those of drugs (drugs.csv) that are found through them"
+        in told["visits"][1]
+    )
     assert "take the tables visits, drugs out of obverse.toml" in told["visits"][1]
     assert told["drugs"][1].startswith("every question of it is refused: its rows are found through visits")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from obverse.cli.commands.serve import serve
-from obverse.curator.curator import opened_ledger
-from obverse.ledger import book
+from obverse.curator.ledger import opened_ledger
+from obverse.ledger import state
 from obverse.ledger.chain import Draft
 from obverse.server import preflight as checking
 from tests.http_services import write_project
@@ -28,7 +28,9 @@ def test_a_check_tells_all_that_a_service_stands_on(obverse: Obverse, folder: Pa
     checks = json.loads(found.stdout)["checks"]
     names = [line["name"] for line in checks]
     assert names[:4] == ["Calls", "Network", "Paths", "TLS"]
-    assert {"Engine", "Ledger", "Accounts", "Time"} <= {line["name"] for line in checks if line["project"] == "hospital"}
+    assert {"Engine", "Ledger", "Accounts", "Time"} <= {
+        line["name"] for line in checks if line["project"] == "hospital"
+    }
     time = next(line["text"] for line in checks if line["name"] == "Time")
     assert "planned" in time
     assert "leaves after" in time
@@ -70,7 +72,7 @@ def test_a_ledger_of_a_newer_version_is_not_served_and_nothing_is_lost(
     """After a rollback: the old version says so, with exit code 3, and the new one finds everything again."""
     assert obverse("serve", str(folder), "--check").exit_code == 0
     with monkeypatch.context() as newer:
-        newer.setitem(book._ACTS, "invented", book._noted)
+        newer.setitem(state._ACTS, "invented", state._noted)
         with opened_ledger(folder) as (_, _, opened):
             opened.ledger._append("catalog", lambda held: Draft("invented", {}))
             count = opened.ledger.head().count
@@ -78,7 +80,7 @@ def test_a_ledger_of_a_newer_version_is_not_served_and_nothing_is_lost(
     found = obverse("serve", str(folder), "--check")
     assert found.exit_code == 3
     assert "ledger_newer" in found.stdout
-    newer.setitem(book._ACTS, "invented", book._noted)
+    newer.setitem(state._ACTS, "invented", state._noted)
     with opened_ledger(folder) as (_, _, opened):
         assert opened.ledger.head().count == count
     newer.undo()

@@ -73,7 +73,9 @@ def test_a_mechanism_of_ours_by_name(settings: tuple[str, ...]) -> None:
     assert json.loads(found.stdout)["claimed"] == (2 if settings else 1)
 
 
-@pytest.mark.parametrize("name", ["sparse_vector", "key_threshold", "exponential", "discrete_gaussian", "randomized_response"])
+@pytest.mark.parametrize(
+    "name", ["sparse_vector", "key_threshold", "exponential", "discrete_gaussian", "randomized_response"]
+)
 def test_every_kind_of_mechanism_can_be_named(name: str) -> None:
     assert run(name, "--samples", "4000", "--confidence", "0.999999").exit_code == 0
 
@@ -107,7 +109,9 @@ def test_a_question_is_tried_on_made_up_neighbours_and_opens_no_file(folder: Pat
 
 def test_under_replace_the_neighbours_have_as_many_rows(folder: Path) -> None:
     (folder / "obverse.toml").write_text(
-        TOML.replace("[budget]", '[privacy]\nneighbours = "replace"\n[budget]').replace('unit = "u"', 'unit = "row"\nsize = 5')
+        TOML.replace("[budget]", '[privacy]\nneighbours = "replace"\n[budget]').replace(
+            'unit = "u"', 'unit = "row"\nsize = 5'
+        )
     )
     told = json.loads(run("SELECT SUM(x) FROM t", "--epsilon", "1", "--samples", "4000", "--json").stdout)
     assert "without that unit" not in told["inputs"]
@@ -201,10 +205,10 @@ def test_a_report_says_the_same_in_the_terminal_as_json_markdown_and_html(assess
 
 
 def test_what_speaks_against_a_project_ends_with_5(assessed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from obverse.review import assessing
-    from obverse.review.assessed import Point
+    from obverse.review import assessment
+    from obverse.review.assessment import Point
 
-    monkeypatch.setattr(assessing, "tried", lambda wanted, alpha, progress: [Point("a", "refuted", "b")] * len(wanted))
+    monkeypatch.setattr(assessment, "tried", lambda wanted, alpha, progress: [Point("a", "refuted", "b")] * len(wanted))
     assert run(*REPORT).exit_code == 5
 
 

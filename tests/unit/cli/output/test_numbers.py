@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from obverse.cli.output.numbers import about, cell, exactly, percent
+from obverse.cli.output.terminal import about, cell, exactly, percent
 
 REACHES = st.floats(min_value=1e-3, max_value=1e9)
 
@@ -22,7 +22,8 @@ def ends(text: str) -> tuple[float, float]:
 
 @given(st.floats(min_value=-1e9, max_value=1e9), REACHES, REACHES)
 def test_rounding_only_widens_an_interval(value: float, left: float, right: float) -> None:
-    low, high = value - left, value + right
+    low = value - left
+    high = value + right
     shown_low, shown_high = ends(cell(value, (low, high)))
     slack = 1e-9 * (abs(value) + left + right)
     assert shown_low <= low + slack

@@ -20,7 +20,12 @@ def on_terminal(project: Path, *args: str, before: str = "", **variables: str) -
     """What a person sees: the command with a terminal for stdout and stderr."""
     leader, follower = pty.openpty()
     code = f"{before}\nfrom obverse.cli.main import main; main()"
-    environment = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": str(Path(package.__file__).parent.parent), **variables}
+    environment = {
+        **os.environ,
+        "TERM": "xterm-256color",
+        "PYTHONPATH": str(Path(package.__file__).parent.parent),
+        **variables,
+    }
     process = subprocess.Popen(
         [sys.executable, "-c", code, *args],
         stdin=subprocess.DEVNULL,
@@ -65,7 +70,9 @@ def test_no_color_means_no_escapes_at_all(project: Path) -> None:
 
 
 def test_a_question_that_takes_long_shows_a_wheel(project: Path) -> None:
-    """Long is a second; to show that what is shorter has no wheel, half a minute, which no question takes on busy cores."""
+    """Long is a second; to show that what is shorter has no wheel, half a minute, which no question takes on busy
+    cores.
+    """
     slow = (
         "import time\nfrom obverse.engines.duckdb import DuckDBEngine as E\nrun = E.run\n"
         "def late(*a, **k):\n    time.sleep(1.6)\n    return run(*a, **k)\nE.run = late"
@@ -74,7 +81,7 @@ def test_a_question_that_takes_long_shows_a_wheel(project: Path) -> None:
     seen = on_terminal(project, "ask", QUESTION, before=slow)
     assert re.search(r"asking, [1-9]\d* s", seen)
     assert time.monotonic() - began < 60
-    before = "import obverse.cli.output.patience as p\np.AFTER_S = 30.0"
+    before = "import obverse.cli.output.progress as p\np.AFTER_S = 30.0"
     assert "asking" not in on_terminal(project, "ask", QUESTION, before=before)
 
 
@@ -87,7 +94,9 @@ def test_plain_tables_are_aligned_and_obey_no_escapes() -> None:
 
 def test_a_table_on_a_terminal_is_folded_until_it_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    table = fitted([Heading("what"), Heading("n", "right")], [["one two three four five six seven", "5"], ["b", "1,000"]], 24)
+    table = fitted(
+        [Heading("what"), Heading("n", "right")], [["one two three four five six seven", "5"], ["b", "1,000"]], 24
+    )
     assert max(map(len, table.splitlines())) <= 24
     assert table.splitlines()[2:] == ["one two three          5", "four five six", "seven", "b                  1,000"]
 

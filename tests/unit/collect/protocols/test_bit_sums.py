@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from obverse.collect.protocols.bit_sums import ALONE, column_sums, grouped_sums
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
 
 SIZES = [(0, 9), (1, 1), (3000, 9), (5000, 64), (20_000, 70), (2003, 1024), (40_001, 24), (40, 65_536)]
 GROUPS = [(0, 9, 3), (1000, 70, 5), (500, 9, 4), (4000, 64, 900), (300, 20, 70_000), (30_000, 64, 7)]

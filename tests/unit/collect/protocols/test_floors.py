@@ -6,11 +6,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from obverse.collect.protocols import CountMean, Direct, HadamardCountMean, PooledHash, Projective, ProjectiveSketch, Rappor
+from obverse.collect.protocols import (
+    CountMean,
+    Direct,
+    HadamardCountMean,
+    PooledHash,
+    Projective,
+    ProjectiveSketch,
+    Rappor,
+)
 from obverse.collect.protocols.base import Estimated
-from obverse.collect.randomness.hashing import item_key, key_symbols_of, symbols_of
-from obverse.collect.randomness.odds import ONE
-from obverse.collect.randomness.transform import walsh_hadamard
+from obverse.collect.randomness.coins import ONE
+from obverse.collect.randomness.hashing import item_key, key_symbols_of, symbols_of, walsh_hadamard
 
 ITEMS = np.arange(3000, dtype=np.uint64)
 KEYS = np.array([item_key(str(item)) for item in range(3000)], dtype=np.uint64)
@@ -48,14 +55,16 @@ def test_the_floor_of_a_count_mean_sketch_is_that_of_its_collisions() -> None:
 
 def test_the_floor_of_a_bloom_filter_is_that_of_its_collisions() -> None:
     protocol = Rappor(16, 2, 32, ONE // 4, ONE // 2, ONE // 4 * 3)
-    cohorts, held = np.arange(32), np.zeros((32, 16), dtype=np.int64)
+    cohorts = np.arange(32)
+    held = np.zeros((32, 16), dtype=np.int64)
     for item, people in enumerate(HELD):
         both = protocol.places(KEYS[item : item + 1], cohorts.view(np.uint64))
         held[cohorts, both[0]] += people
         held[cohorts, both[1]] += people * (both[0] != both[1])
     bits = 10**6 * (9000 + 2 * held) // 16  # of 9/16 and 11/16
     counts = np.concatenate([bits, np.full((32, 1), 10**9)], axis=1)
-    empty, empty_pair = (15 / 16) ** 2, (14 / 16) ** 2
+    empty = (15 / 16) ** 2
+    empty_pair = (14 / 16) ** 2
     both_held = (1 - empty) / 16 + 15 / 16 * (1 - 2 * empty + empty_pair)
     varied = (empty * (1 - empty) + both_held - (1 - empty) ** 2) / 2
     check_floor(protocol.estimate(counts, 32 * 10**9, KEYS), varied / (32 * empty**2))

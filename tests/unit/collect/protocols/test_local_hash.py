@@ -10,7 +10,7 @@ from obverse.collect.protocols import LocalHash
 from obverse.collect.protocols.base import BLOCK, numbers_in, packed
 from obverse.collect.protocols.local_hash import CELLS, FEW
 from obverse.collect.randomness.hashing import symbol
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
 
 
 def test_items_are_supported_by_the_reports_that_carry_their_symbol() -> None:
@@ -32,7 +32,8 @@ def test_few_reports_and_many_are_counted_alike() -> None:
 
 def test_reports_beyond_a_block_carry_their_own_seeds() -> None:
     protocol = LocalHash.fitted(4, Fraction(20))  # nearly always the truth
-    seeds, codes = SeededRng(3).words(BLOCK + 5), SeededRng(4).below(4, BLOCK + 5).view(np.uint64)
+    seeds = SeededRng(3).words(BLOCK + 5)
+    codes = SeededRng(4).below(4, BLOCK + 5).view(np.uint64)
     payloads = protocol.reports(codes, SeededRng(5), seeds)
     assert protocol.agrees(payloads, seeds).all()
     told = [symbol(int(seed), int(code), protocol.answer.size) for seed, code in zip(seeds[-5:], codes[-5:])]

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from obverse.collect.protocols.base import numbers_in, packed
-from obverse.collect.randomness.hashing import key_symbol, key_symbols_of, mix
-from obverse.collect.randomness.transform import walsh_hadamard
-from obverse.testing.seeded import SeededRng
+from obverse.collect.randomness.hashing import key_symbol, key_symbols_of, mix, walsh_hadamard
+from obverse.testing.noiseless import SeededRng
 
 
 @pytest.mark.parametrize("length", range(1, 9))
@@ -25,7 +24,8 @@ def test_numbers_go_to_bytes_and_back(length: int) -> None:
 def test_hashes_of_keys_are_as_specified() -> None:
     assert key_symbol(3, 12345, 1000) == (mix(mix(3) ^ 12345) >> 32) * 1000 >> 32
     rng = SeededRng(1)
-    seeds, keys = rng.words(50), rng.words(40)
+    seeds = rng.words(50)
+    keys = rng.words(40)
     for symbols in (2, 1000, 1 << 32):
         found = key_symbols_of(seeds[:, None], keys, symbols)
         assert found.tolist() == [[key_symbol(int(seed), int(key), symbols) for key in keys] for seed in seeds]

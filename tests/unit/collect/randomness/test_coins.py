@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from obverse.collect.protocols import Direct, LocalHash, Unary
-from obverse.collect.randomness.coins import Coins, flips, vectors
-from obverse.collect.randomness.odds import HALF, ONE
+from obverse.collect.randomness.coins import HALF, ONE, Coins, flips, vectors
 from obverse.core.errors import InvariantBroken
 from obverse.core.rng import Rng
-from obverse.testing.goodness import fits
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
+from obverse.testing.statistics import fits
 
 
 class Planted(Rng):
@@ -27,7 +26,8 @@ class Planted(Rng):
 
     def raw(self, n: int) -> bytes:
         assert len(self.left) >= n
-        taken, self.left = self.left[:n], self.left[n:]
+        taken = self.left[:n]
+        self.left = self.left[n:]
         return taken
 
 
@@ -106,7 +106,8 @@ class Bytes:
     """A source that gives the bytes in order, whoever asks for how many."""
 
     def __init__(self, given: bytes) -> None:
-        self.given, self.read = given, 0
+        self.given = given
+        self.read = 0
 
     def __call__(self, n: int) -> bytes:
         self.read += n
@@ -116,9 +117,11 @@ class Bytes:
 @pytest.mark.parametrize("odds", [HALF, 1, ONE - 1, ONE // 3, 0x1234567 << 20])
 @pytest.mark.parametrize("size", [1, 9, 300])
 def test_a_vector_is_what_its_planes_say_from_the_first_to_the_last(odds: int, size: int) -> None:
-    length, lowest = (size + 7) // 8, (odds & -odds).bit_length() - 1
+    length = (size + 7) // 8
+    lowest = (odds & -odds).bit_length() - 1
     for seed in range(20):
-        given, expected = SeededRng(seed).raw(length * 53), 0
+        given = SeededRng(seed).raw(length * 53)
+        expected = 0
         for place in range(lowest, 53):
             plane = int.from_bytes(given[(place - lowest) * length :][:length], "little")
             expected = expected | plane if odds >> place & 1 else expected & plane
@@ -129,7 +132,8 @@ def test_numbers_below_many_bounds_are_those_of_one_after_the_other() -> None:
     bounds = [3, 1000, 1, 1 << 48, 7]
     for seed in range(20):
         given = SeededRng(seed).raw(70)
-        one, many = Coins(Bytes(given)), Coins(Bytes(given))
+        one = Coins(Bytes(given))
+        many = Coins(Bytes(given))
         assert many.below_each(bounds) == [one.below(bound) for bound in bounds]
 
 
@@ -137,7 +141,8 @@ def test_numbers_below_many_bounds_are_drawn_again_in_turn() -> None:
     last = (ONE - 1).to_bytes(7, "little")
     for places in itertools.product((False, True), repeat=3):
         given = b"".join(last if place else bytes([7, 9]) + bytes(5) for place in places) + SeededRng(1).raw(70)
-        one, many = Bytes(given), Bytes(given)
+        one = Bytes(given)
+        many = Bytes(given)
         assert Coins(many).below_each([3, 6, 12]) == [Coins(one).below(bound) for bound in (3, 6, 12)]
         assert many.read == one.read
 

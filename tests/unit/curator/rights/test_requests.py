@@ -16,17 +16,17 @@ import pytest
 
 import obverse
 from obverse.core.errors import LedgerError, Refused
-from obverse.curator.curator import publish_data, verify_ledger
-from obverse.curator.rights import rights
-from obverse.curator.rights.access import export
+from obverse.curator.ledger import verify_ledger
+from obverse.curator.partitions import publish_data
+from obverse.curator.rights import requests
+from obverse.curator.rights.export import export, keep, restore
 from obverse.curator.rights.register import markdown, record_of
-from obverse.curator.rights.transfer import keep, restore
 from obverse.ledger.home import Home, default_home
 from obverse.session.custody import collapsed, counted
-from obverse.session.opening import load_project, open_ledger
 from obverse.session.overlay import overlay_now
+from obverse.session.project import load_project, open_ledger
 from obverse.session.session import Session
-from obverse.testing.noiseless import open_door
+from obverse.testing.noiseless import noiseless_gateway
 from tests.servers import postgres_address
 
 NUMBERS = itertools.count()
@@ -98,14 +98,14 @@ class Clinic:
         """Answers without noise, under whatever is in force. `meanwhile`: what happens right before each debit."""
         loaded = load_project(self.folder)
         home, opened = open_ledger(loaded)
-        noiseless = open_door(loaded.catalog, lambda planned: planned)
+        noiseless = noiseless_gateway(loaded.catalog, lambda planned: planned)
 
         def door(*asked: Any, **more: Any) -> Any:
             meanwhile()
             return noiseless(*asked, **more)
 
         with Session(
-            loaded, opened.ledger, purpose="quality", dataset=opened.dataset.id, door=door,
+            loaded, opened.ledger, purpose="quality", dataset=opened.dataset.id, gateway=door,
             overlay=lambda: overlay_now(opened, loaded.catalog),
             version=lambda: str(next(NUMBERS)),  # asked anew each time
         ) as session:  # fmt: skip
@@ -118,8 +118,8 @@ class Clinic:
         with obverse.open(self.folder) as session:
             return [{"kind": entry.kind, **entry.fields} for entry in session.ledger.entries()]
 
-    def act(self, act: Callable[..., rights.Done], *args: Any, **more: Any) -> rights.Done:
-        with rights.kept(self.folder) as keeper:
+    def act(self, act: Callable[..., requests.Done], *args: Any, **more: Any) -> requests.Done:
+        with requests.kept(self.folder) as keeper:
             return act(keeper, *args, **more)
 
 
@@ -189,7 +189,7 @@ def code() -> Callable[..., str]:
 
 def test_a_suppressed_person_moves_no_later_answer_and_comes_back_when_it_is_lifted(clinic: Clinic) -> None:
     before = clinic.exact()
-    done = clinic.act(rights.suppress, "bob", "objection of 3 May")
+    done = clinic.act(requests.suppress, "bob", "objection of 3 May")
     without = clinic.exact()
     assert without == [
         (("f", 2, 82), ("m", 0, 0)),
@@ -202,19 +202,21 @@ def test_a_suppressed_person_moves_no_later_answer_and_comes_back_when_it_is_lif
         clinic.change(table, gone)
     publish_data(clinic.folder)
     assert clinic.exact() == without  # the same as if the rows were not there
-    clinic.act(rights.lift, done.right, "the rows are deleted")
+    clinic.act(requests.lift, done.right, "the rows are deleted")
     assert clinic.exact() == without
     verify_ledger(clinic.folder)
 
 
-def test_a_question_that_is_charged_after_the_act_leaves_the_person_out_however_early_it_was_read(files: Clinic) -> None:
-    acts = iter([lambda: files.act(rights.suppress, "bob", "objection")])
+def test_a_question_that_is_charged_after_the_act_leaves_the_person_out_however_early_it_was_read(
+    files: Clinic,
+) -> None:
+    acts = iter([lambda: files.act(requests.suppress, "bob", "objection")])
     assert files.exact(QUESTIONS[1], meanwhile=lambda: next(acts)()) == [((3, 70.5),)]
 
 
 def test_the_ledger_knows_a_person_by_a_keyed_hash_alone(clinic: Clinic) -> None:
-    done = clinic.act(rights.suppress, "o'k", "consent withdrawn")
-    clinic.act(rights.lift, done.right, "consent given again")
+    done = clinic.act(requests.suppress, "o'k", "consent withdrawn")
+    clinic.act(requests.lift, done.right, "consent given again")
     export(clinic.folder, "o'k", "access request")
     told = [r for r in clinic.records() if r["kind"] == "rights"]
     assert [r["act"] for r in told] == ["suppress", "lift", "export"]
@@ -229,24 +231,24 @@ def test_the_ledger_knows_a_person_by_a_keyed_hash_alone(clinic: Clinic) -> None
 
 def test_an_act_waits_for_the_next_version_of_the_data_where_it_is_told_to(clinic: Clinic) -> None:
     before = clinic.exact()
-    done = clinic.act(rights.suppress, "ann", "objection", later=True)
+    done = clinic.act(requests.suppress, "ann", "objection", later=True)
     assert done.data_version is None
     assert clinic.exact() == before
     publish_data(clinic.folder)
     assert clinic.exact()[1] == ((3, 71.0),)
-    clinic.act(rights.lift, done.right, "consent given again", later=True)
+    clinic.act(requests.lift, done.right, "consent given again", later=True)
     assert clinic.exact()[1] == ((3, 71.0),)
     publish_data(clinic.folder)
     assert clinic.exact() == before
 
 
 def test_a_correction_is_read_in_place_of_the_source(clinic: Clinic) -> None:
-    done = clinic.act(rights.correct, "ann", "people", {"age": "33", "sex": "m"}, "wrong in the file")
-    clinic.act(rights.correct, "ann", "visits", {"cost": 99.5}, "wrong bill", where={"visit": 2})
+    done = clinic.act(requests.correct, "ann", "people", {"age": "33", "sex": "m"}, "wrong in the file")
+    clinic.act(requests.correct, "ann", "visits", {"cost": 99.5}, "wrong bill", where={"visit": 2})
     found = clinic.exact()
     assert found[0] == (("f", 1, 52), ("m", 2, 74))
     assert found[1] == ((5, 181.0),)
-    clinic.act(rights.lift, done.right, "mended in the source")
+    clinic.act(requests.lift, done.right, "mended in the source")
     assert clinic.exact()[0] == (("f", 2, 82), ("m", 1, 41))
     held = export(clinic.folder, "ann", "access request")
     assert [(one["act"], one["tables"], one["state"]) for one in held.standing] == [("correct", ["visits"], "in force")]
@@ -258,7 +260,7 @@ def test_a_correction_to_a_value_that_could_not_count_is_refused_and_says_what_i
         ("people", {"age": 121}), ("people", {"age": "-1"}), ("people", {"sex": "x"}), ("visits", {"cost": 1000.01}),
     ):  # fmt: skip
         with pytest.raises(Refused) as refused:
-            files.act(rights.correct, "ann", table, values, "wrong in the file", later=True)
+            files.act(requests.correct, "ann", table, values, "wrong in the file", later=True)
         assert refused.value.code == "value_not_declared"
         assert "obverse.toml" in (refused.value.fix or "")
         said.append(f"{refused.value.message} {refused.value.why}")
@@ -266,11 +268,12 @@ def test_a_correction_to_a_value_that_could_not_count_is_refused_and_says_what_i
     assert "count as the nearest bound" in said[0]
     assert "people.sex has a declared list of values" in said[2]
     assert "in no answer over sex" in said[2]
-    with rights.kept(files.folder) as keeper:
+    with requests.kept(files.folder) as keeper:
         assert keeper.contents() == {}
     for values in ({"age": 0}, {"age": 120}, {"sex": "m"}, {"age": None}):
-        files.act(rights.correct, "ann", "people", values, "wrong in the file", later=True)
-    files.act(rights.correct, "ann", "visits", {"cost": 1}, "wrong bill", where={"cost": -7}, later=True)  # as it lies
+        files.act(requests.correct, "ann", "people", values, "wrong in the file", later=True)
+    # as it lies
+    files.act(requests.correct, "ann", "visits", {"cost": 1}, "wrong bill", where={"cost": -7}, later=True)
 
 
 @pytest.mark.parametrize("kind", ["date", "timestamp"])
@@ -282,9 +285,9 @@ def test_days_and_moments_are_held_to_their_bounds_too(tmp_path: Path, kind: str
     )
     clinic = Clinic(tmp_path, lambda table, gone: None)
     for value in ("2019-12-31", "2021-01-01"):
-        assert code(clinic.act, rights.correct, 1, "t", {"at": value}, "wrong day") == "value_not_declared"
+        assert code(clinic.act, requests.correct, 1, "t", {"at": value}, "wrong day") == "value_not_declared"
     for value in ("2020-01-01", "2020-12-31"):
-        clinic.act(rights.correct, 1, "t", {"at": value}, "wrong day", later=True)
+        clinic.act(requests.correct, 1, "t", {"at": value}, "wrong day", later=True)
 
 
 @pytest.mark.parametrize("told", [{"values": {"cost": 99.5}}, {"values": {"visit": 7}, "where": {"cost": 20}}])
@@ -294,7 +297,7 @@ def test_what_an_act_told_in_another_type_than_is_declared_now_never_counts_as_m
     file = files.folder / "obverse.toml"
     text = file.read_text().split("[tables.labs]")[0].replace('"payroll"', '"people"')
     file.write_text(text)
-    files.act(rights.correct, "ann", "visits", told["values"], "wrong bill", where=told.get("where"))
+    files.act(requests.correct, "ann", "visits", told["values"], "wrong bill", where=told.get("where"))
     file.write_text(text.replace('cost = { type = "double"', 'cost = { type = "integer"').replace(", grid = 0.01", ""))
     with obverse.open(files.folder) as session:
         assert code(session.ask, "SELECT SUM(cost) FROM visits", epsilon=1) == "rights_unfit"
@@ -318,7 +321,7 @@ def test_a_person_gets_all_their_rows_with_every_column_by_whatever_path(clinic:
 
 
 def test_erasing_says_what_is_to_be_deleted_and_what_cannot_be_undone(clinic: Clinic) -> None:
-    done = clinic.act(rights.erase, "ann", "consent withdrawn")
+    done = clinic.act(requests.erase, "ann", "consent withdrawn")
     assert clinic.exact()[2] == ((3, 113),)
     assert [step.split(" (")[0] for step in done.procedure[:4]] == [
         f"delete the rows of {table}" for table in ("people", "visits", "labs", "payroll")
@@ -336,14 +339,14 @@ def test_neither_price_nor_plan_nor_text_tells_that_somebody_is_left_out(clinic:
         return [(one.as_json(), one.engine_sql, one.price) for one in told] + [asked]
 
     before = seen()
-    clinic.act(rights.suppress, "ann", "objection")
-    clinic.act(rights.correct, "bob", "people", {"age": 42}, "wrong")
+    clinic.act(requests.suppress, "ann", "objection")
+    clinic.act(requests.correct, "bob", "people", {"age": 42}, "wrong")
     assert seen() == before
 
 
 def test_the_curators_own_door_leaves_people_out_as_answers_do(clinic: Clinic) -> None:
-    clinic.act(rights.suppress, "ann", "objection")
-    clinic.act(rights.correct, "bob", "people", {"age": 44}, "wrong")
+    clinic.act(requests.suppress, "ann", "objection")
+    clinic.act(requests.correct, "bob", "people", {"age": 44}, "wrong")
 
     def rows(table: str, *columns: str) -> list[Any]:
         found = collapsed(clinic.folder, table, columns, what="anonymize", reason="a table for the board")
@@ -365,7 +368,8 @@ def test_an_undeclared_column_cannot_be_asked_about(clinic: Clinic, code: Callab
     [
         "SELECT COUNT(*) FROM visits JOIN payroll ON visits.id = payroll.id",
         "SELECT COUNT(*) FROM visits WHERE id IN (SELECT id FROM payroll)",
-        "WITH p AS (SELECT id FROM payroll) SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM p WHERE p.id = visits.id)",
+        "WITH p AS (SELECT id FROM payroll) SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM p WHERE p.id = "
+        "visits.id)",
         "SELECT COUNT(DISTINCT id) FROM (SELECT id FROM visits UNION ALL SELECT id FROM payroll) AS b",
         # units of labs are found through visits
         "SELECT SUM(v) FROM (SELECT level AS v FROM labs UNION ALL SELECT pay AS v FROM payroll) AS b",
@@ -399,14 +403,17 @@ def test_a_table_past_its_last_day_refuses(
     assert code(collapsed, files.folder, "payroll", ["pay"], what="anonymize", reason="x") == "retention_over"
     with obverse.open(files.folder) as session:
         told = {"what": "publish report", "reason": "x"}
-        assert code(counted, session, "payroll", ["pay"], "SELECT COUNT(*) AS m FROM payroll", **told) == "retention_over"
+        assert (
+            code(counted, session, "payroll", ["pay"], "SELECT COUNT(*) AS m FROM payroll", **told) == "retention_over"
+        )
     assert export(files.folder, "ann", "access request").tables[3]["rows"]  # what is there, its person may see
 
 
 def test_a_table_past_its_last_day_leads_to_nobody_either(
     files: Clinic, code: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file, table = files.folder / "obverse.toml", "[tables.visits.columns]"
+    file = files.folder / "obverse.toml"
+    table = "[tables.visits.columns]"
     file.write_text(file.read_text().replace(table, f"retain_until = 2999-12-31\n{table}"))
     monkeypatch.setattr("obverse.session.authorization.today", lambda: dt.date(3000, 1, 1))
     with obverse.open(files.folder) as session:
@@ -414,11 +421,15 @@ def test_a_table_past_its_last_day_leads_to_nobody_either(
         assert session.ledger.spent().amount == 0
 
 
-def test_a_table_that_is_kept_for_a_purpose_leads_to_nobody_for_another(files: Clinic, code: Callable[..., str]) -> None:
-    file, table = files.folder / "obverse.toml", "[tables.visits.columns]"
+def test_a_table_that_is_kept_for_a_purpose_leads_to_nobody_for_another(
+    files: Clinic, code: Callable[..., str]
+) -> None:
+    file = files.folder / "obverse.toml"
+    table = "[tables.visits.columns]"
     file.write_text(file.read_text().replace(table, f'purposes = ["quality"]\n{table}'))
     with obverse.open(files.folder) as session:
-        assert code(session.ask, "SELECT COUNT(*) FROM labs") == "purpose_not_allowed"  # whose units are found in visits
+        # whose units are found in visits
+        assert code(session.ask, "SELECT COUNT(*) FROM labs") == "purpose_not_allowed"
         assert session.ledger.spent().amount == 0
     with obverse.open(files.folder, purpose="quality") as session:
         assert session.ask("SELECT COUNT(*) FROM labs", epsilon=1).price.epsilon == "1"
@@ -429,7 +440,7 @@ def test_the_record_of_processing_has_every_debit_and_nobodys_name(files: Clinic
         session.ask("SELECT COUNT(*) FROM people", epsilon=0.5)
         session.ask("SELECT COUNT(*) FROM people WHERE id = 'ann'", epsilon=0.25)
         session.ask_all(["SELECT COUNT(*) FROM visits", "SELECT COUNT(*) FROM labs"], epsilon=0.25)
-    files.act(rights.suppress, "bob", "objection | of <3 May>")
+    files.act(requests.suppress, "bob", "objection | of <3 May>")
     collapsed(files.folder, "visits", ["cost"], what="anonymize", reason="for | the board")
     loaded = load_project(files.folder)
     home, opened = open_ledger(loaded)
@@ -449,7 +460,7 @@ def test_the_record_of_processing_has_every_debit_and_nobodys_name(files: Clinic
 
 
 def test_a_ledger_whose_list_of_people_is_missing_answers_nothing(files: Clinic, code: Callable[..., str]) -> None:
-    done = files.act(rights.suppress, "bob", "objection")
+    done = files.act(requests.suppress, "bob", "objection")
     kept = files.folder / "kept.json"
     assert keep(files.folder, kept) == 1
     assert kept.stat().st_mode & 0o77 == 0
@@ -473,49 +484,49 @@ def test_a_ledger_whose_list_of_people_is_missing_answers_nothing(files: Clinic,
 
 def test_a_person_whose_act_the_ledger_forgot_stays_left_out(files: Clinic) -> None:
     """As after a backup was restored: what no record knows of is in force."""
-    with rights.kept(files.folder) as keeper, keeper.opened.registered.exclusive() as datasets:
-        content = rights.content_of("suppress", "bob")
-        rights.ledger_rights.put(datasets, keeper.opened.dataset.id, [("f" * 32, content)])
+    with requests.kept(files.folder) as keeper, keeper.opened.registered.exclusive() as datasets:
+        content = requests.content_of("suppress", "bob")
+        requests.ledger_rights.put(datasets, keeper.opened.dataset.id, [("f" * 32, content)])
     assert files.exact()[1] == ((3, 70.5),)
 
 
 def test_what_is_wrong_is_refused_before_anything_is_written(files: Clinic, code: Callable[..., str]) -> None:
     before = len(files.records())
     refused = [
-        (rights.suppress, ("bob", " "), "no_reason"),
-        (rights.suppress, ("bob", "letter of bob, 3 May"), "reason_names_person"),
-        (rights.suppress, ("bob", "a letter by bob."), "reason_names_person"),
-        (rights.suppress, ("bob", "BOB's own wish"), "reason_names_person"),
-        (rights.suppress, ("o'k", "letter of o'k"), "reason_names_person"),
-        (rights.suppress, ("Ann Lee", "ann lee, on the phone"), "reason_names_person"),
-        (rights.suppress, ("Jos\u00e9", "letter of Jose\u0301"), "reason_names_person"),
-        (rights.suppress, (" bob ", "letter of bob"), "reason_names_person"),
-        (rights.suppress, ("bob", "letter_bob.pdf"), "reason_names_person"),
-        (rights.suppress, ("4711", "letter no. 4,711"), "reason_names_person"),
-        (rights.suppress, ("-4711", "letter 04711 of 3 May"), "reason_names_person"),
-        (rights.suppress, ("bob", "objection \ud800"), "no_reason"),
-        (rights.suppress, ("", "x"), "bad_person"),
-        (rights.suppress, ("half \ud800", "x"), "bad_person"),
-        (rights.suppress, (None, "x"), "bad_person"),
-        (rights.suppress, (1.5, "x"), "bad_person"),
-        (rights.correct, ("bob", "people", {"sex": "\udfff"}, "x"), "bad_parameter"),
-        (rights.correct, ("bob", "people", {"age": "[" * 100_000}, "x"), "bad_parameter"),
-        (rights.lift, ("0" * 32, "x"), "no_such_right"),
-        (rights.correct, ("bob", "peple", {"age": 1}, "x"), "unknown_table"),
-        (rights.correct, ("bob", "people", {"agee": 1}, "x"), "unknown_column"),
-        (rights.correct, ("bob", "people", {"age": "old"}, "x"), "bad_parameter"),
-        (rights.correct, ("bob", "people", {}, "x"), "no_columns"),
-        (rights.correct, ("bob", "people", {"id": "ann"}, "x"), "correct_at_source"),
-        (rights.correct, ("bob", "visits", {"visit": 1}, "x"), "correct_at_source"),
-        (rights.correct, ("bob", "labs", {"level": 1}, "x"), "correct_at_source"),
+        (requests.suppress, ("bob", " "), "no_reason"),
+        (requests.suppress, ("bob", "letter of bob, 3 May"), "reason_names_person"),
+        (requests.suppress, ("bob", "a letter by bob."), "reason_names_person"),
+        (requests.suppress, ("bob", "BOB's own wish"), "reason_names_person"),
+        (requests.suppress, ("o'k", "letter of o'k"), "reason_names_person"),
+        (requests.suppress, ("Ann Lee", "ann lee, on the phone"), "reason_names_person"),
+        (requests.suppress, ("Jos\u00e9", "letter of Jose\u0301"), "reason_names_person"),
+        (requests.suppress, (" bob ", "letter of bob"), "reason_names_person"),
+        (requests.suppress, ("bob", "letter_bob.pdf"), "reason_names_person"),
+        (requests.suppress, ("4711", "letter no. 4,711"), "reason_names_person"),
+        (requests.suppress, ("-4711", "letter 04711 of 3 May"), "reason_names_person"),
+        (requests.suppress, ("bob", "objection \ud800"), "no_reason"),
+        (requests.suppress, ("", "x"), "bad_person"),
+        (requests.suppress, ("half \ud800", "x"), "bad_person"),
+        (requests.suppress, (None, "x"), "bad_person"),
+        (requests.suppress, (1.5, "x"), "bad_person"),
+        (requests.correct, ("bob", "people", {"sex": "\udfff"}, "x"), "bad_parameter"),
+        (requests.correct, ("bob", "people", {"age": "[" * 100_000}, "x"), "bad_parameter"),
+        (requests.lift, ("0" * 32, "x"), "no_such_right"),
+        (requests.correct, ("bob", "peple", {"age": 1}, "x"), "unknown_table"),
+        (requests.correct, ("bob", "people", {"agee": 1}, "x"), "unknown_column"),
+        (requests.correct, ("bob", "people", {"age": "old"}, "x"), "bad_parameter"),
+        (requests.correct, ("bob", "people", {}, "x"), "no_columns"),
+        (requests.correct, ("bob", "people", {"id": "ann"}, "x"), "correct_at_source"),
+        (requests.correct, ("bob", "visits", {"visit": 1}, "x"), "correct_at_source"),
+        (requests.correct, ("bob", "labs", {"level": 1}, "x"), "correct_at_source"),
     ]
     for act, args, expected in refused:
         assert code(files.act, act, *args) == expected
     assert len(files.records()) == before
-    with rights.kept(files.folder) as keeper:
+    with requests.kept(files.folder) as keeper:
         assert keeper.contents() == {}
-    files.act(rights.suppress, "bob", "objection; a bobsleigh")
-    assert code(files.act, rights.erase, "bob", "objection") == "already_left_out"
+    files.act(requests.suppress, "bob", "objection; a bobsleigh")
+    assert code(files.act, requests.erase, "bob", "objection") == "already_left_out"
 
 
 @pytest.mark.parametrize(
@@ -526,23 +537,25 @@ def test_nobody_is_left_out_where_that_would_show_or_nobody_can_be_told(
 ) -> None:
     (tmp_path / "t.csv").write_text("id,x\n1,2\n")
     (tmp_path / "obverse.toml").write_text(
-        f'[project]\nname = "t"\n[privacy]\nneighbours = "{privacy}"\n[budget]\nepsilon = 1\n[tables.t]\nsource = "t.csv"\n'
-        f'unit = "{unit}"\n[tables.t.columns]\nx = {{ type = "integer", bounds = [0, 9] }}\nid = {{ type = "integer" }}\n'
+        f'[project]\nname = "t"\n[privacy]\nneighbours = "{privacy}"\n[budget]\nepsilon = 1\n[tables.t]\nsource = '
+        '"t.csv"\n'
+        f'unit = "{unit}"\n[tables.t.columns]\nx = {{ type = "integer", bounds = [0, 9] }}\nid = {{ type = "integer" '
+        f"}}\n"
     )
     clinic = Clinic(tmp_path, lambda table, gone: None)
-    assert code(clinic.act, rights.suppress, 1, "objection") == expected
+    assert code(clinic.act, requests.suppress, 1, "objection") == expected
 
 
 def test_a_person_is_named_by_a_key_of_its_type(files: Clinic) -> None:
-    with rights.kept(files.folder) as keeper:
-        assert rights.person_of(keeper.catalog, 5) == "5"
+    with requests.kept(files.folder) as keeper:
+        assert requests.person_of(keeper.catalog, 5) == "5"
         with pytest.raises(Refused):
-            rights.person_of(keeper.catalog, "x" * 1001)
+            requests.person_of(keeper.catalog, "x" * 1001)
 
 
 def test_a_content_that_was_changed_is_missing(files: Clinic) -> None:
-    with rights.kept(files.folder) as keeper:
-        rights.suppress(keeper, "bob", "objection")
+    with requests.kept(files.folder) as keeper:
+        requests.suppress(keeper, "bob", "objection")
         with keeper.opened.registered.exclusive() as datasets:
             datasets.statements.execute("UPDATE rights SET content = '{}'")
         with pytest.raises(LedgerError) as refused:
@@ -562,11 +575,11 @@ def test_whom_one_machine_leaves_out_all_machines_do_that_share_the_ledger(
     for home in homes:
         monkeypatch.setenv("OBVERSE_HOME", str(home))
         found.append(files.exact()[1])
-    done = files.act(rights.suppress, "bob", "objection")
+    done = files.act(requests.suppress, "bob", "objection")
     for home in homes:
         monkeypatch.setenv("OBVERSE_HOME", str(home))
         found.append(files.exact()[1])
-    files.act(rights.lift, done.right, "given again")
+    files.act(requests.lift, done.right, "given again")
     monkeypatch.setenv("OBVERSE_HOME", str(homes[0]))
     found.append(files.exact()[1])
     assert found == [((5, 101.5),)] * 2 + [((3, 70.5),)] * 2 + [((5, 101.5),)]

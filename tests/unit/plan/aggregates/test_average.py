@@ -11,7 +11,7 @@ from obverse.mechanisms import DiscreteLaplace
 from obverse.plan.aggregates.average import drawn_in
 from obverse.plan.aggregates.base import Noisy
 from obverse.plan.intervals import Noise
-from obverse.testing.identity import Identity
+from obverse.testing.noiseless import Identity
 
 LIMIT = 50.0
 
@@ -21,7 +21,8 @@ def noisy(values: np.ndarray, mechanism) -> Noisy:
 
 
 def test_without_noise_it_is_the_mean() -> None:
-    totals, counts = np.array([10.0, -30.0, 0.0]), np.array([4.0, 3.0, 0.0])
+    totals = np.array([10.0, -30.0, 0.0])
+    counts = np.array([4.0, 3.0, 0.0])
     assert drawn_in(noisy(totals, Identity()), counts, LIMIT).tolist() == [2.5, -10.0, 0.0]
 
 
@@ -33,7 +34,9 @@ def test_of_many_rows_it_is_the_mean() -> None:
 
 @pytest.mark.parametrize("rows", [1, 5, 20, 100, 1000])
 def test_it_errs_no_more_than_the_plain_ratio(rows: int) -> None:
-    """Means evenly spread in their bounds, 40,000 of them; a larger mean squared error by a percent would be noticed."""
+    """Means evenly spread in their bounds, 40,000 of them; a larger mean squared error by a percent would be
+    noticed.
+    """
     generator = np.random.default_rng(1)
     mechanism = DiscreteLaplace(1, Fraction(500))
     truth = generator.uniform(-LIMIT, LIMIT, 40_000)

@@ -69,7 +69,9 @@ def test_a_whole_quotient_goes_towards_zero(top: int, bottom: int) -> None:
 
 @pytest.mark.parametrize("x", [0.5, 1.5, 2.5, -0.5, -1.5, 2.4999999999999996, 1e9 + 0.5])
 def test_a_cast_to_an_integer_rounds_halves_to_even(x: float) -> None:
-    assert CONNECTION.execute(f"SELECT {D.round_to_integer(D.literal(x, Type.DOUBLE), small=True)}").fetchall() == [(round(x),)]
+    assert CONNECTION.execute(f"SELECT {D.round_to_integer(D.literal(x, Type.DOUBLE), small=True)}").fetchall() == [
+        (round(x),)
+    ]
 
 
 @given(st.dates())

@@ -17,7 +17,9 @@ def test_no_worker_computes_anew_what_is_computed_once() -> None:
 
     units = "(SELECT u, COUNT(*) AS n FROM trips AS r GROUP BY u)"
     with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute("CREATE TABLE trips AS SELECT i % 1000 AS u, i % 7 AS k FROM generate_series(1, 100000) AS s(i)")
+        connection.execute(
+            "CREATE TABLE trips AS SELECT i % 1000 AS u, i % 7 AS k FROM generate_series(1, 100000) AS s(i)"
+        )
         connection.execute("ANALYZE trips")
         for name, value in FORCED.items():
             connection.execute("SELECT set_config(%s, %s, false)", (name, value))

@@ -21,8 +21,13 @@ from obverse.plan.dialects.duckdb import DuckDB
 from obverse.plan.dialects.spark import Spark
 from tests.servers import spark_session
 
-D, OTHER = Spark(), DuckDB()
-MOMENTS = (dt.datetime(1, 1, 1), dt.datetime(1582, 10, 10, 3, 4, 5, 678901), dt.datetime(9999, 12, 31, 23, 59, 59, 999999))
+D = Spark()
+OTHER = DuckDB()
+MOMENTS = (
+    dt.datetime(1, 1, 1),
+    dt.datetime(1582, 10, 10, 3, 4, 5, 678901),
+    dt.datetime(9999, 12, 31, 23, 59, 59, 999999),
+)
 VALUES: dict[Type, tuple[Value, ...]] = {
     Type.INTEGER: (0, -1, 2**31, INT64_MIN, INT64_MAX),
     Type.DOUBLE: (0.1, -2.5, 5e-324, 1.7976931348623157e308, 1 / 3, math.inf, -math.inf, math.nan, 1e16),
@@ -61,7 +66,16 @@ NUMBERS = (
     *("", "-", ".", "e5", "1e", "1d", "1f", "0x1p3", "--1", "7 8", "\u0667", "true", "1,5", "1e00003", "9" * 30),
 )
 TRUTHS = ("true", "TRUE", "t", "1", "yes", "Y", "on", " true", "0", "no", "f", "1.0", "2", "", "\u017f")
-DAYS = ("2020-02-29", "2020-1-2", "2021-02-29", "2020-02-29 13:00", "2020-02-29T13:00:01.5", "2020-01-01 25:00:00", "x", "")
+DAYS = (
+    "2020-02-29",
+    "2020-1-2",
+    "2021-02-29",
+    "2020-02-29 13:00",
+    "2020-02-29T13:00:01.5",
+    "2020-01-01 25:00:00",
+    "x",
+    "",
+)
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +124,9 @@ def test_a_hash_is_the_same_as_on_duckdb(spark: Any) -> None:
     keyed = [(kind, value) for kind, values in VALUES.items() for value in (*values, None)]
 
     def hashed(kind: Type, value: Value) -> Callable[[Dialect], str]:
-        return lambda d: d.keyed_hash("k'\\", [(d.literal(value, kind), kind), (d.literal(1, Type.INTEGER), Type.INTEGER)])
+        return lambda d: d.keyed_hash(
+            "k'\\", [(d.literal(value, kind), kind), (d.literal(1, Type.INTEGER), Type.INTEGER)]
+        )
 
     ours, theirs = on_both(spark, *(hashed(kind, value) for kind, value in keyed))
     assert ours == theirs
@@ -156,7 +172,9 @@ def test_patterns_fit_what_they_fit_on_duckdb(spark: Any) -> None:
         ("aba", "ab%ba", ""),
     ]
     for _ in range(200):
-        text, pattern = ("".join(rng.choice(signs) for _ in range(rng.randrange(7))) for signs in ("aAb\\.", "aAb%%_\\."))
+        text, pattern = (
+            "".join(rng.choice(signs) for _ in range(rng.randrange(7))) for signs in ("aAb\\.", "aAb%%_\\.")
+        )
         pairs.append((text, pattern, ""))
 
     def liked(text: str, pattern: str, escape: str, fold: bool) -> Callable[[Dialect], str]:
@@ -181,7 +199,9 @@ def test_a_whole_quotient_goes_towards_zero(cast: str, spark: Any) -> None:
 
 
 def test_a_sum_is_exact_whatever_the_signs_and_types(spark: Any) -> None:
-    """Low parts add up to less than 2**60, and high parts to less than 2**57, for as many rows as an engine may hold."""
+    """Low parts add up to less than 2**60, and high parts to less than 2**57, for as many rows as an engine may
+    hold.
+    """
     values = [2**37 - 1, -(2**37) + 1, 1, -1, -(2**20), 2**20 - 1, None, 12345678901]
     for cast in ("BIGINT", "DECIMAL(38, 0)"):
         rows = ", ".join(f"(CAST({'NULL' if v is None else v} AS {cast}))" for v in values)
@@ -224,7 +244,9 @@ STORED = {
 def test_a_column_is_read_as_declared_whatever_type_it_is_stored_as(kind: Type, spark: Any) -> None:
     described = spark.sql(f"SELECT {', '.join(sql for sql, _ in STORED[kind])}").schema.fields
     stored = [type_name(field.dataType.simpleString()) for field in described]
-    found = one_row(spark, *(D.stored(sql, Column("c", kind, stored=name)) for (sql, _), name in zip(STORED[kind], stored)))
+    found = one_row(
+        spark, *(D.stored(sql, Column("c", kind, stored=name)) for (sql, _), name in zip(STORED[kind], stored))
+    )
     assert found == [value for _, value in STORED[kind]]
 
 

@@ -21,7 +21,7 @@ from obverse.plan.emit.emit import emit
 from obverse.plan.emit.rows import key_index, mixed_radix
 from obverse.plan.explain import plan_text
 from obverse.plan.expressions import ColumnFacts, Ref
-from obverse.plan.nodes import Key
+from obverse.plan.relation import Key
 from obverse.session.planning import Planned
 
 GOLDEN = Path(__file__).parents[3] / "golden"
@@ -38,7 +38,8 @@ ASKED = {
     "keys_in_bounds": ("row", "SELECT age, COUNT(*) FROM visits WHERE age BETWEEN 20 AND 29 GROUP BY age"),
     "case_and_months": (
         "one",
-        "SELECT CASE WHEN age < 18 THEN 'child' ELSE 'adult' END, date_trunc('month', day), COUNT(*) FROM visits GROUP BY 1, 2",
+        "SELECT CASE WHEN age < 18 THEN 'child' ELSE 'adult' END, date_trunc('month', day), COUNT(*) FROM visits GROUP "
+        "BY 1, 2",
     ),
     "predicates": (
         "row",
@@ -49,7 +50,7 @@ ASKED = {
 
 
 def golden_text(made: Planned) -> str:
-    return f"-- question\n{made.text}\n\n-- plan\n{plan_text(made.costed.annotated)}\n\n-- engine\n{made.sql}\n"
+    return f"-- question\n{made.text}\n\n-- plan\n{plan_text(made.costed)}\n\n-- engine\n{made.sql}\n"
 
 
 @pytest.fixture(scope="module")
@@ -84,12 +85,15 @@ def test_columns_and_tables_stand_only_in_quotes_and_the_text_is_one_select(
     assert bare.startswith(("SELECT ", "WITH kept AS NOT MATERIALIZED (SELECT "))
 
 
-def test_a_name_with_quotes_cannot_leave_its_quotes(planned: Callable[..., Planned], catalog: Callable[..., Catalog]) -> None:
-    made, here = planned("SELECT COUNT(*) FROM visits"), catalog("row")
+def test_a_name_with_quotes_cannot_leave_its_quotes(
+    planned: Callable[..., Planned], catalog: Callable[..., Catalog]
+) -> None:
+    made = planned("SELECT COUNT(*) FROM visits")
+    here = catalog("row")
     evil = 'x"; DROP TABLE visits; --'
     table = replace(here.tables["visits"], name=evil)
-    scan = replace(made.costed.annotated.limited.root.child.child.child, table=evil)
-    root = made.costed.annotated.limited.root
+    scan = replace(made.costed.root.child.child.child, table=evil)
+    root = made.costed.root
     root = replace(root, child=replace(root.child, child=replace(root.child.child, child=scan)))
     sql = emit(root, replace(here, tables={evil: table}), "duckdb")
     with duckdb.connect() as connection:
@@ -124,7 +128,7 @@ def test_an_index_is_the_place_in_the_domain_and_null_outside_it(size: int, null
 
 
 def test_rows_of_a_text_file_are_read_once(catalog: Callable[..., Catalog], planned: Callable[..., Planned]) -> None:
-    root = planned("SELECT kind, COUNT(*) FROM visits GROUP BY kind", "many").costed.annotated.limited.root
+    root = planned("SELECT kind, COUNT(*) FROM visits GROUP BY kind", "many").costed.root
     here = catalog("many")
     for kind, kept in (("csv", "kept AS MATERIALIZED"), ("parquet", "kept AS NOT MATERIALIZED")):
         table = replace(here.tables["visits"], source=replace(here.tables["visits"].source, kind=kind))

@@ -1,4 +1,6 @@
-"""Sums of partitions: the same for the same rows in every order and on every engine, and others where one row changed."""
+"""Sums of partitions: the same for the same rows in every order and on every engine, and others where one row
+changed.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,17 @@ day = { type = "date", bounds = ["2020-01-01", "2020-12-31"] }
 """
 KEY = "ab" * 32
 Rows = list[tuple[Value, int]]
-ROWS: Rows = [("ana", 1), ("ana", 1), ("ana", 3), ("Ana", 1), ("béa 😀", 2), ("", 2), ("o'b\\x", 3), (None, 1), ("cy", 4)]
+ROWS: Rows = [
+    ("ana", 1),
+    ("ana", 1),
+    ("ana", 3),
+    ("Ana", 1),
+    ("béa 😀", 2),
+    ("", 2),
+    ("o'b\\x", 3),
+    (None, 1),
+    ("cy", 4),
+]
 
 
 @pytest.fixture(scope="module", params=[(kind, column) for kind in STANDS for column in ("wave", "day")], ids="-".join)

@@ -15,7 +15,16 @@ from obverse.core.errors import Refused
 from obverse.core.types import INT64_MAX, INT64_MIN, Type
 from obverse.plan.expressions import ColumnFacts, Ref, literal, null_of
 from obverse.plan.functions import BY_NAME, call, meaning
-from obverse.plan.functions.base import aligned, always_null, common_type, double_bounds, doubles, join_all, ranked, widened
+from obverse.plan.functions.base import (
+    aligned,
+    always_null,
+    common_type,
+    double_bounds,
+    doubles,
+    join_all,
+    ranked,
+    widened,
+)
 
 finite = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e150, max_value=1e150)
 anything = st.floats()
@@ -58,7 +67,10 @@ def test_doubles_are_ranked_as_duckdb_orders_them(a: float, b: float) -> None:
 
 def test_mixed_values_are_read_as_the_type_that_the_engine_casts_to() -> None:
     assert aligned(2**53 + 1, 0.5) == (float(2**53 + 1), 0.5)
-    assert aligned(dt.date(2020, 1, 2), dt.datetime(2020, 1, 1, 5)) == (dt.datetime(2020, 1, 2), dt.datetime(2020, 1, 1, 5))
+    assert aligned(dt.date(2020, 1, 2), dt.datetime(2020, 1, 1, 5)) == (
+        dt.datetime(2020, 1, 2),
+        dt.datetime(2020, 1, 1, 5),
+    )
     assert aligned(1, None, 2) == (1, None, 2)
     assert aligned(True, False) == (True, False)
 
@@ -94,10 +106,7 @@ def test_types_that_do_not_fit_are_refused_with_a_code(function: str, left: obje
 
 
 @given(
-    st.text("ab%_!é\n", max_size=8),
-    st.text("ab%_!é", max_size=6),
-    st.sampled_from(["like", "ilike"]),
-    st.booleans(),
+    st.text("ab%_!é\n", max_size=8), st.text("ab%_!é", max_size=6), st.sampled_from(["like", "ilike"]), st.booleans()
 )
 @settings(max_examples=400, deadline=None)
 def test_like_is_duckdbs_like(text: str, pattern: str, name: str, escaped: bool) -> None:

@@ -14,12 +14,12 @@ from obverse.core.errors import Refused
 from obverse.core.types import Type, Value, days, micros
 from obverse.plan.expressions import Call, ColumnFacts, Expr, Ref, as_number, domain, literal
 from obverse.plan.functions import BY_NAME, call, meaning
-from obverse.plan.functions.calendars import MONTHS, WEEKDAYS
-from obverse.plan.functions.dates import PARTS, UNITS
-from obverse.plan.functions.differences import DIFFERENCES_IN
+from obverse.plan.functions.date_arithmetic import DIFFERENCES_IN
+from obverse.plan.functions.date_parts import MONTH_NAMES, PARTS, UNITS, WEEKDAYS
 
 moments = st.one_of(st.datetimes(), st.datetimes(dt.datetime(2019, 1, 1), dt.datetime(2021, 1, 1)))
-DATE, MOMENT = Ref("d", ColumnFacts(Type.DATE)), Ref("m", ColumnFacts(Type.TIMESTAMP))
+DATE = Ref("d", ColumnFacts(Type.DATE))
+MOMENT = Ref("m", ColumnFacts(Type.TIMESTAMP))
 
 
 def dates(first: dt.date, last: dt.date) -> Ref:
@@ -88,7 +88,7 @@ def test_keys_of_dates_are_finite_where_the_column_is() -> None:
     assert domain(call("trunc_decade", year).facts) == (dt.date(2020, 1, 1),)
     assert domain(call("last_day", year).facts)[1] == dt.date(2020, 2, 29)  # type: ignore[index]
     assert domain(call("dayname", DATE).facts) == WEEKDAYS
-    assert domain(call("monthname", DATE).facts) == MONTHS
+    assert domain(call("monthname", DATE).facts) == MONTH_NAMES
     assert domain(call("strftime", year, literal("%Y-%m")).facts) == tuple(f"2020-{m:02}" for m in range(1, 13))
     assert domain(call("diff_year", year, literal(dt.date(2022, 1, 1))).facts) == (2,)
     assert domain(call("years_between", literal(dt.date(1990, 6, 1)), year).facts) == (29, 30)
@@ -106,7 +106,8 @@ def test_a_range_too_long_to_list_keeps_its_ends() -> None:
 
 
 def test_what_leaves_the_calendar_is_null() -> None:
-    last, first = dt.datetime.max, dt.datetime.min
+    last = dt.datetime.max
+    first = dt.datetime.min
     assert BY_NAME["add_months"].reference(last, 1) is None
     assert BY_NAME["add_months"].reference(first, -1) is None
     assert BY_NAME["add_months"].reference(dt.datetime(2020, 1, 31, 5), 1) == dt.datetime(2020, 2, 29, 5)

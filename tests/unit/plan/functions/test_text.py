@@ -14,7 +14,7 @@ from obverse.plan.dialects import DIALECTS
 from obverse.plan.emit import expressions as printing
 from obverse.plan.expressions import Call, ColumnFacts, Expr, Ref, literal
 from obverse.plan.functions import BY_NAME, call
-from obverse.plan.functions.growing import LENGTH_MAX
+from obverse.plan.functions.text import LENGTH_MAX
 from obverse.plan.stability.joint import modelled, value_on
 
 D = DIALECTS["duckdb"]
@@ -63,7 +63,9 @@ def test_texts_are_searched_and_trimmed_as_duckdb_does(text: str, part: str) -> 
 
 @given(texts, written.filter(bool), written, places.filter(bool), st.integers(0, 20))
 @settings(max_examples=300, deadline=None)
-def test_texts_are_split_filled_and_replaced_as_duckdb_does(text: str, part: str, new: str, place: int, size: int) -> None:
+def test_texts_are_split_filled_and_replaced_as_duckdb_does(
+    text: str, part: str, new: str, place: int, size: int
+) -> None:
     row: dict[str, str | None] = {"t": text}
     agree(call("split_part", ANY_TEXT, literal(part), literal(place)), row)
     agree(call("replace", ANY_TEXT, literal(part), literal(new)), row)
@@ -182,7 +184,9 @@ def test_what_could_grow_raise_or_cost_too_much_is_refused(args: tuple[str, Expr
     assert refused.value.code == "type_error"
 
 
-@pytest.mark.parametrize("length", [literal(LENGTH_MAX + 1), literal(-1), literal(2.5), Ref("n", ColumnFacts(Type.INTEGER))])
+@pytest.mark.parametrize(
+    "length", [literal(LENGTH_MAX + 1), literal(-1), literal(2.5), Ref("n", ColumnFacts(Type.INTEGER))]
+)
 def test_a_length_from_a_row_is_not_allowed(length: Expr) -> None:
     with pytest.raises(Refused) as refused:
         call("rpad", ANY_TEXT, length, literal("x"))

@@ -20,19 +20,26 @@ from obverse.core.errors import InvariantBroken
 from obverse.core.rng import Rng
 from obverse.mechanisms import DiscreteGaussian, DiscreteLaplace
 from obverse.mechanisms.base import Additive
-from obverse.plan.release import quantile_edges
-from obverse.plan.release.quantile_descent import nearest
-from obverse.plan.release.quantile_edges import spread
-from obverse.plan.release.quantile_noise import Spread, one_sided
-from obverse.plan.release.quantile_tree import NoisyTree, Quantiles, extreme, percentile_cont, percentile_disc
-from obverse.testing.goodness import fits
-from obverse.testing.identity import Identity
-from obverse.testing.seeded import SeededRng
+from obverse.plan.release import quantile_tree
+from obverse.plan.release.quantile_tree import (
+    NoisyTree,
+    Quantiles,
+    Spread,
+    extreme,
+    nearest,
+    one_sided,
+    percentile_cont,
+    percentile_disc,
+    spread,
+)
+from obverse.testing.noiseless import Identity, SeededRng
+from obverse.testing.statistics import fits
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 LIGHT = settings(deadline=None, max_examples=60)
-LAPLACE, GAUSS = DiscreteLaplace(1, Fraction(12)), DiscreteGaussian(Fraction(1), Fraction(200))
+LAPLACE = DiscreteLaplace(1, Fraction(12))
+GAUSS = DiscreteGaussian(Fraction(1), Fraction(200))
 
 
 def grow(
@@ -40,7 +47,8 @@ def grow(
 ) -> NoisyTree:
     """A tree of cells, each a list of the leaves of its rows."""
     pairs = sorted((cell, leaf) for cell, leaves in enumerate(rows) for leaf in leaves)
-    cell, leaf = np.array([c for c, _ in pairs], dtype=np.int64), np.array([v for _, v in pairs], dtype=np.int64)
+    cell = np.array([c for c, _ in pairs], dtype=np.int64)
+    leaf = np.array([v for _, v in pairs], dtype=np.int64)
     weight = np.full(len(pairs), one, dtype=np.int64)
     return NoisyTree(len(rows), branching, height, cell, leaf, weight, mechanism, rng or SeededRng(1))
 
@@ -55,7 +63,8 @@ def repeated(leaves: Integers, runs: int, branching: int, height: int, mechanism
 
 def covers(held: NDArray[np.bool_], level: float) -> bool:
     """Whether as many runs hold as a coverage of `level` allows: a binomial test with false alarm 1e-6."""
-    n, misses = len(held), int(np.count_nonzero(~held))
+    n = len(held)
+    misses = int(np.count_nonzero(~held))
     logs = np.array([math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(misses)])
     k = np.arange(misses)
     fewer = np.exp(logs + k * math.log(1 - level) + (n - k) * math.log(level)).sum()
@@ -98,7 +107,8 @@ def test_without_noise_the_discrete_quantile_is_the_least_value_that_reaches_its
 @given(cells=CELLS, shape=SHAPES)
 def test_without_noise_extremes_are_exact(cells: list[list[int]], shape: tuple[int, int]) -> None:
     tree = grow(cells, *shape, Identity())
-    top, bottom = extreme(tree, "max", 0.95), extreme(tree, "min", 0.95)
+    top = extreme(tree, "max", 0.95)
+    bottom = extreme(tree, "min", 0.95)
     assert top.value[:, 0].tolist() == [max(cell) for cell in cells]
     assert bottom.value[:, 0].tolist() == [min(cell) for cell in cells]
     assert (top.low == top.value).all()
@@ -121,7 +131,8 @@ def test_as_noise_goes_answers_go_to_the_exact_ones() -> None:
 def test_each_node_has_its_exact_count_and_one_noise_for_ever() -> None:
     rng = np.random.default_rng(1)
     rows = [rng.integers(0, 64, size=200).tolist() for _ in range(3)]
-    exact, noisy = grow(rows, 4, 3, Identity()), grow(rows, 4, 3, LAPLACE)
+    exact = grow(rows, 4, 3, Identity())
+    noisy = grow(rows, 4, 3, LAPLACE)
     for level in (2, 0, 1):
         cell, node = np.divmod(rng.integers(0, 3 * 4**level, size=50), 4**level)
         width = 4 ** (2 - level)
@@ -180,19 +191,23 @@ def test_trees_that_cannot_be_are_refused() -> None:
 
 def test_the_coefficients_of_the_noise_are_those_of_the_estimate() -> None:
     """Against the estimate itself, moved by one unit at each node in turn."""
-    branching, height, q = 3, 3, 0.2
+    branching = 3
+    height = 3
+    q = 0.2
 
     def estimate(values: dict[tuple[int, int], float], x: int, level: int) -> float:
         """Left - q N at a border x of nodes of that level, by sharing out the parents' estimates."""
         total = count = sum(values[1, i] for i in range(branching))
-        before, node = 0.0, 0
+        before = 0.0
+        node = 0
         for depth in range(1, level + 1):
             noisy = [values[depth, node * branching + i] for i in range(branching)]
             shared = [v + (count - sum(noisy)) / branching for v in noisy]
             child = min(x // branching ** (height - depth) - node * branching, branching - (depth < level))
             before += sum(shared[:child])
             if depth < level:
-                node, count = node * branching + child, shared[child]
+                node = node * branching + child
+                count = shared[child]
         return before - q * total
 
     nodes = [(depth, i) for depth in range(1, height + 1) for i in range(branching**depth)]
@@ -217,7 +232,8 @@ SUMS = [[1.0], [1.0, 1.0], [0.5] * 8, [0.9] * 3 + [0.1] * 40, [0.5] * 16 + [0.3]
 )
 def test_sums_of_noises_stray_no_further_than_said(coefficients: list[float], mechanism: Additive) -> None:
     """150,000 sums per case, false alarm below 1e-6: six standard errors and six events."""
-    n, c = 150_000 // max(1, len(coefficients) // 8), np.array(coefficients)
+    n = 150_000 // max(1, len(coefficients) // 8)
+    c = np.array(coefficients)
     sums = mechanism.noise(n * len(c), SeededRng(3)).reshape(n, len(c)) @ c
     figures = Spread(*(np.array([f]) for f in ((c**2).sum(), (c**2).max(), np.abs(c).sum())))
     for risk in (0.2, 0.02, 0.002):
@@ -276,7 +292,8 @@ def distributions() -> dict[str, Integers]:
 @pytest.mark.parametrize("mechanism", [LAPLACE, GAUSS], ids=lambda m: m.name)
 @pytest.mark.parametrize("shape", distributions())
 def test_intervals_hold_the_true_quantile(shape: str, mechanism: Additive) -> None:
-    leaves, qs = distributions()[shape], [0.01, 0.1, 0.5, 0.75, 0.99]
+    leaves = distributions()[shape]
+    qs = [0.01, 0.1, 0.5, 0.75, 0.99]
     tree = repeated(leaves, RUNS, 16, 3, mechanism, seed=len(shape))
     truths: list[tuple[Quantiles, list[float]]] = [
         (percentile_disc(tree, qs, 0.8), [float(np.quantile(leaves, q, method="inverted_cdf")) for q in qs]),
@@ -294,7 +311,8 @@ def test_intervals_hold_the_true_quantile(shape: str, mechanism: Additive) -> No
 def test_intervals_hold_the_true_extremes(shape: str, mechanism: Additive) -> None:
     leaves = distributions()[shape]
     tree = repeated(leaves, RUNS, 16, 3, mechanism, seed=len(shape))
-    top, bottom = extreme(tree, "max", 0.8), extreme(tree, "min", 0.8)
+    top = extreme(tree, "max", 0.8)
+    bottom = extreme(tree, "min", 0.8)
     assert covers((top.low <= leaves.max())[:, 0], 0.8)
     assert covers((bottom.high >= leaves.min())[:, 0], 0.8)
     for found in (top, bottom):
@@ -302,7 +320,7 @@ def test_intervals_hold_the_true_extremes(shape: str, mechanism: Additive) -> No
 
 
 def test_the_coverage_tests_notice_margins_that_are_too_narrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quantile_edges, "one_sided", lambda *given: 0.3 * one_sided(*given))
+    monkeypatch.setattr(quantile_tree, "one_sided", lambda *given: 0.3 * one_sided(*given))
     leaves = distributions()["spread"]
     found = percentile_disc(repeated(leaves, RUNS, 16, 3, LAPLACE), [0.5], 0.8)
     truth = np.quantile(leaves, 0.5, method="inverted_cdf")
@@ -331,7 +349,9 @@ def test_an_empty_cell_gets_an_answer_within_the_domain_and_a_wide_interval() ->
 
 def test_fractional_weights_count_as_parts_of_rows() -> None:
     """Two rows of half weight at one place are one row; many of them err like one."""
-    half = NoisyTree(1, 4, 2, *(np.array(a, dtype=np.int64) for a in ([0] * 4, [1, 1, 6, 9], [4, 4, 8, 8])), Identity(), Rng())
+    half = NoisyTree(
+        1, 4, 2, *(np.array(a, dtype=np.int64) for a in ([0] * 4, [1, 1, 6, 9], [4, 4, 8, 8])), Identity(), Rng()
+    )
     assert percentile_cont(half, [0.0, 0.5, 0.75, 1.0], 0.95, one=8).value[0].tolist() == [1, 6, 7.5, 9]
     assert list(itertools.chain(*percentile_disc(half, [0.3, 0.34, 0.67], 0.95).value.tolist())) == [1, 6, 9]
 

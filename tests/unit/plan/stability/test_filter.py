@@ -14,8 +14,8 @@ from obverse.core.sensitivity import Stability
 from obverse.core.types import Type, Value, days
 from obverse.core.units import Neighbours
 from obverse.plan.expressions import ColumnFacts, Expr, Ref, literal
-from obverse.plan.facts import Facts
 from obverse.plan.functions import call
+from obverse.plan.relation import Facts
 from obverse.plan.stability.filter import conjuncts, keep
 from obverse.plan.stability.joint import value_on
 from obverse.testing.conformance.function import CONSTANTS, within
@@ -110,7 +110,9 @@ def ref(name: str) -> Ref:
         (call("eq", ref("x"), literal(3)), "x", interval(3, 3)),
     ],
 )
-def test_a_comparison_with_a_literal_narrows_its_column_and_rules_out_null(predicate: Expr, name: str, bounds: Bounds) -> None:
+def test_a_comparison_with_a_literal_narrows_its_column_and_rules_out_null(
+    predicate: Expr, name: str, bounds: Bounds
+) -> None:
     found = after(predicate, name)
     assert found.bounds == bounds
     assert not found.nullable
@@ -118,7 +120,8 @@ def test_a_comparison_with_a_literal_narrows_its_column_and_rules_out_null(predi
 
 def test_nothing_is_learned_where_the_engine_compares_something_else() -> None:
     """Large integers beside doubles are rounded, dates beside timestamps become midnights."""
-    new_year, odd = literal(dt.datetime(2020, 1, 1)), literal(dt.datetime(1970, 1, 1, 0, 0, 0, 18300))
+    new_year = literal(dt.datetime(2020, 1, 1))
+    odd = literal(dt.datetime(1970, 1, 1, 0, 0, 0, 18300))
     assert after(call("le", ref("big"), literal(9007199254740992.0)), "big").bounds == COLUMNS["big"].bounds
     assert after(call("in_list", ref("big"), literal(2**53 + 1), literal(0.5)), "big").bounds == COLUMNS["big"].bounds
     assert after(call("in_list", ref("day"), odd, new_year), "day").bounds == COLUMNS["day"].bounds

@@ -17,10 +17,10 @@ from obverse.catalog.load import loads
 from obverse.catalog.model import Catalog
 from obverse.core.types import Type
 from obverse.core.units import Neighbours
-from obverse.plan.annotate import AnnotatedPlan
 from obverse.plan.expressions import ColumnFacts, Ref, domain, literal
 from obverse.plan.functions import call
 from obverse.plan.query import Question
+from obverse.plan.sensitivity import MeasuredPlan
 from obverse.plan.stability.joint import _widest, modelled, value_on
 from obverse.session.planning import annotated, read
 from obverse.testing.conformance.aggregate import term_of
@@ -45,10 +45,10 @@ READ, MEN, WOMEN = (f"COUNT(*) FILTER (WHERE {p})" for p in ("read_hp", "gender 
 
 
 @pytest.fixture(scope="module")
-def plan() -> Callable[..., AnnotatedPlan]:
+def plan() -> Callable[..., MeasuredPlan]:
     schema = {"survey": {"read_hp": "BOOLEAN", "books": "BIGINT", "gender": "VARCHAR", "mood": "BIGINT"}}
 
-    def make(select: str, neighbours: str = "add-remove", rest: str = "") -> AnnotatedPlan:
+    def make(select: str, neighbours: str = "add-remove", rest: str = "") -> MeasuredPlan:
         catalog: Catalog = complete(loads(TOML.format(neighbours=neighbours), Path("/")), schema, {})
         question = read(f"SELECT {select} FROM survey {rest}", catalog, dt.datetime(2024, 1, 1))
         assert isinstance(question, Question)
@@ -57,9 +57,9 @@ def plan() -> Callable[..., AnnotatedPlan]:
     return make
 
 
-def brute(plan: AnnotatedPlan, cells: int) -> tuple[Fraction, Fraction]:
+def brute(plan: MeasuredPlan, cells: int) -> tuple[Fraction, Fraction]:
     """The largest joint move over all rows that a unit can be, as the noise counts it; rows may lie in two cells."""
-    columns = plan.limited.facts.columns
+    columns = plan.facts.columns
     names = sorted(columns)
     domains = [(*(domain(columns[n]) or ()), *((None,) if columns[n].nullable else ())) for n in names]
     vectors = {(Fraction(0),) * len(plan.measures)}
@@ -68,7 +68,7 @@ def brute(plan: AnnotatedPlan, cells: int) -> tuple[Fraction, Fraction]:
         terms = [1 if m.term.expr is None else term_of(m.term, value_on(m.term.expr, row)) for m in plan.measures]
         vectors.add(tuple(Fraction(t or 0) / m.proven.linf for t, m in zip(terms, plan.measures)))
     moves = list(vectors)
-    if plan.limited.setting.neighbours is Neighbours.REPLACE:
+    if plan.setting.neighbours is Neighbours.REPLACE:
         moves = [tuple(x - y for x, y in zip(u, v)) for u, v in itertools.product(vectors, repeat=2)]
         if cells > 1:  # in two cells: one is emptied, another filled
             moves += [(*u, *v) for u, v in itertools.product(vectors, repeat=2)]
@@ -83,7 +83,8 @@ SELECTS = (
     "SUM(books), SUM(mood), SUM(books - mood)",
     f"SUM(CASE WHEN gender = 'F' THEN books END), SUM(CASE WHEN gender = 'M' THEN books END), {READ}",
     "COUNT(*), COUNT(mood), SUM(mood), SUM(-mood)",
-    "COUNT(CASE WHEN mood > 1 THEN 1 END), COUNT(CASE WHEN mood < -1 THEN 1 END), COUNT(CASE WHEN mood / 2 = 0.5 THEN 1 END)",
+    "COUNT(CASE WHEN mood > 1 THEN 1 END), COUNT(CASE WHEN mood < -1 THEN 1 END), COUNT(CASE WHEN mood / 2 = 0.5 THEN "
+    "1 END)",
 )
 
 
@@ -91,7 +92,7 @@ SELECTS = (
 @pytest.mark.parametrize("rest", ["", "GROUP BY gender", "WHERE mood IS NOT NULL AND books > 2"])
 @pytest.mark.parametrize("select", SELECTS)
 def test_no_row_moves_the_stack_further_than_the_joint_norm(
-    select: str, rest: str, neighbours: str, plan: Callable[..., AnnotatedPlan]
+    select: str, rest: str, neighbours: str, plan: Callable[..., MeasuredPlan]
 ) -> None:
     made = plan(select, neighbours, rest)
     l1, l2 = brute(made, 2 if "GROUP" in rest else 1)
@@ -110,7 +111,7 @@ def test_no_row_moves_the_stack_further_than_the_joint_norm(
         ("AVG(books)", "", 2),
     ],
 )
-def test_the_survey_of_the_lecture(select: str, rest: str, expected: int, plan: Callable[..., AnnotatedPlan]) -> None:
+def test_the_survey_of_the_lecture(select: str, rest: str, expected: int, plan: Callable[..., MeasuredPlan]) -> None:
     assert plan(select, "add-remove", rest).joint.l1 == expected
 
 
@@ -125,7 +126,9 @@ def test_what_an_engine_may_compute_otherwise_is_not_enumerated() -> None:
 
 
 @settings(max_examples=200)
-@given(st.integers(1, 4).flatmap(lambda d: st.lists(st.tuples(*[st.fractions(-3, 3, max_denominator=6)] * d), min_size=1)))
+@given(
+    st.integers(1, 4).flatmap(lambda d: st.lists(st.tuples(*[st.fractions(-3, 3, max_denominator=6)] * d), min_size=1))
+)
 def test_the_widest_pair_is_the_widest_pair(vectors: list[tuple[Fraction, ...]]) -> None:
     distances = [tuple(abs(x - y) for x, y in zip(u, v)) for u in vectors for v in vectors]
     apart = _widest(vectors)

@@ -18,11 +18,10 @@ from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.mechanisms.exponential import Exponential
 from obverse.plan.expressions import ColumnFacts, Ref
-from obverse.plan.nodes import Cells, Key
+from obverse.plan.relation import Cells, Key
 from obverse.plan.strategy.adaptive import Chosen, Ground, Noised, Step, Taken, again, choice, cost, nothing, walk
-from obverse.plan.strategy.distances import Distances, Far
-from obverse.plan.strategy.linear import Kept
-from obverse.plan.strategy.strategy import Block, Strategy
+from obverse.plan.strategy.candidates import Distances, Far
+from obverse.plan.strategy.matrix import Block, Kept, Strategy
 
 FACTS = ColumnFacts(Type.INTEGER, False, Interval(Fraction(0), Fraction(2)), Fraction(1))
 CELLS = Cells((Key("k", Ref("k", FACTS), (0, 1, 2), null_cell=False),), ((0,),))
@@ -70,7 +69,11 @@ class Greedy:
 
     def step(self, on: Ground, price: Fraction, taken: tuple[Taken, ...]) -> Step | None:
         self.seen.append(taken)
-        return Noised(STRATEGY, (DiscreteLaplace(Fraction(0), 1 / (self.part * price)),)) if len(taken) < self.steps else None
+        return (
+            Noised(STRATEGY, (DiscreteLaplace(Fraction(0), 1 / (self.part * price)),))
+            if len(taken) < self.steps
+            else None
+        )
 
 
 def noting(drawn: list[Step]) -> Callable[[Step], Taken]:
@@ -115,7 +118,9 @@ def test_what_was_released_leads_the_same_way_again() -> None:
 
 
 def test_noughts_have_the_shape_of_a_release() -> None:
-    assert [one.tolist() for one in nothing(Noised(STRATEGY, (DiscreteLaplace(Fraction(0), Fraction(1)),)))] == [[0, 0, 0]]
+    assert [one.tolist() for one in nothing(Noised(STRATEGY, (DiscreteLaplace(Fraction(0), Fraction(1)),)))] == [
+        [0, 0, 0]
+    ]
     assert [one.tolist() for one in nothing(choice(KERNEL, ground(), Fraction(1)))] == [[0]]
 
 

@@ -14,11 +14,9 @@ from obverse.core.errors import InvariantBroken
 from obverse.core.types import Type
 from obverse.core.units import Neighbours
 from obverse.plan.expressions import ColumnFacts, Ref
-from obverse.plan.nodes import Cells, Key
-from obverse.plan.strategy.distances import Distances, Far
-from obverse.plan.strategy.kernels_init import KERNELS
-from obverse.plan.strategy.linear import Kept, Linear, Merged, Summed
-from obverse.plan.strategy.strategy import RESULT_MAX, Block
+from obverse.plan.relation import Cells, Key
+from obverse.plan.strategy.candidates import KERNELS, Distances, Far
+from obverse.plan.strategy.matrix import RESULT_MAX, Block, Kept, Linear, Merged, Summed
 
 SIZES = (2, 3, 2)
 SETS = ((0, 1), (0, 2), (1, 2))
@@ -61,13 +59,16 @@ KERNEL = Distances(
 CELLS = list(itertools.product(*(range(n) for n in SIZES)))
 UNITS: dict[int, list[list[tuple[Any, int]]]] = {
     1: [[(cell, 1)] for cell in CELLS],
-    3: [[(a, 1), (b, 2)] for a in CELLS for b in CELLS] + [[(a, 2)] for a in CELLS],  # rows that weigh up to three together
+    # rows that weigh up to three together
+    3: [[(a, 1), (b, 2)] for a in CELLS for b in CELLS] + [[(a, 2)] for a in CELLS],
 }
 
 
 @pytest.mark.parametrize("weight", [1, 3])
 @pytest.mark.parametrize("neighbours", Neighbours)
-def test_no_unit_moves_a_score_by_more_than_the_claim_and_some_unit_by_all_of_it(neighbours: Neighbours, weight: int) -> None:
+def test_no_unit_moves_a_score_by_more_than_the_claim_and_some_unit_by_all_of_it(
+    neighbours: Neighbours, weight: int
+) -> None:
     """All units, over several databases of others; exact numbers."""
     others = [[], [((0, 0, 0), 5)], [(cell, n) for n, cell in enumerate(CELLS)]]
     most = 0
@@ -87,7 +88,8 @@ def test_the_score_is_the_distance_less_what_is_taken_off_and_none_scores_nought
 
 def test_scores_of_huge_counts_fit_and_move_no_further() -> None:
     huge = counted([((0, 0, 0), RESULT_MAX)])
-    one, more = KERNEL.scores(cells(), huge), KERNEL.scores(cells(), huge + counted([((1, 2, 1), 1)]))
+    one = KERNEL.scores(cells(), huge)
+    more = KERNEL.scores(cells(), huge + counted([((1, 2, 1), 1)]))
     assert int(np.abs(one).max()) <= RESULT_MAX
     assert int(np.abs(one - more).max()) <= KERNEL.moved(Neighbours.ADD_REMOVE)
 

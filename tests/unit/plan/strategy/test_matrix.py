@@ -14,10 +14,9 @@ from obverse.core.errors import InvariantBroken
 from obverse.core.types import Type
 from obverse.core.units import Neighbours
 from obverse.plan.expressions import ColumnFacts, Ref
-from obverse.plan.nodes import Cells, Key
-from obverse.plan.strategy.linear import Centred, Kept, Linear, Merged, Running, Summed
+from obverse.plan.relation import Cells, Key
+from obverse.plan.strategy.matrix import RESULT_MAX, Block, Centred, Kept, Linear, Merged, Running, Strategy, Summed
 from obverse.plan.strategy.pricing import noise_of
-from obverse.plan.strategy.strategy import RESULT_MAX, Block, Strategy
 
 MAPS: list[Linear] = [
     Kept(1),
@@ -29,11 +28,21 @@ MAPS: list[Linear] = [
     Merged(np.array([0, 0]), 1),
     Running((4, 2, 1)),
 ]
-PRODUCTS = [*((one,) for one in MAPS), *itertools.product((Kept(2), Summed(2), Centred(2), Centred(3)), repeat=2),
-            (Centred(2), Centred(2), Centred(3)), (Merged(np.array([0, 1, 1]), 2), Centred(2)), (Running((1,)),),
-            (Running((5, 0, 3, 2)),), (Running((1 << 40, 1)),), (Running((4, 2, 1)), Kept(2)), (Centred(2), Running((4, 2, 1))),
-            (Running((3, 1)), Summed(3)), (Merged(np.array([0, 1, 1]), 2), Running((3, 1))),
-            (Centred(2), Running((1, 1, 1, 1, 1))), (Running((3, 1)), Running((2, 1)))]  # fmt: skip
+PRODUCTS = [
+    *((one,) for one in MAPS),
+    *itertools.product((Kept(2), Summed(2), Centred(2), Centred(3)), repeat=2),
+    (Centred(2), Centred(2), Centred(3)),
+    (Merged(np.array([0, 1, 1]), 2), Centred(2)),
+    (Running((1,)),),
+    (Running((5, 0, 3, 2)),),
+    (Running((1 << 40, 1)),),
+    (Running((4, 2, 1)), Kept(2)),
+    (Centred(2), Running((4, 2, 1))),
+    (Running((3, 1)), Summed(3)),
+    (Merged(np.array([0, 1, 1]), 2), Running((3, 1))),
+    (Centred(2), Running((1, 1, 1, 1, 1))),
+    (Running((3, 1)), Running((2, 1))),
+]
 
 
 def dense(block: Block) -> Any:
@@ -73,7 +82,8 @@ def test_no_unit_moves_a_block_further_than_its_norms_and_some_unit_as_far(
     maps: tuple[Linear, ...], neighbours: Neighbours, rows: int
 ) -> None:
     made = block(*maps)
-    matrix, norms = dense(made), made.norms(neighbours)
+    matrix = dense(made)
+    norms = made.norms(neighbours)
     theirs = units(matrix.shape[1], rows)
     if neighbours is Neighbours.REPLACE:
         moves = [matrix @ (a - b) for a in theirs for b in theirs]
@@ -90,7 +100,9 @@ def test_no_unit_moves_a_block_further_than_its_norms_and_some_unit_as_far(
 
 
 @pytest.mark.parametrize("maps", PRODUCTS, ids=lambda maps: " x ".join(one.identity[:12] for one in maps))
-def test_no_two_cells_that_differ_in_some_keys_are_further_apart_than_is_said_of_those_keys(maps: tuple[Linear, ...]) -> None:
+def test_no_two_cells_that_differ_in_some_keys_are_further_apart_than_is_said_of_those_keys(
+    maps: tuple[Linear, ...],
+) -> None:
     made = block(*maps)
     columns = dense(made).T
     places = list(itertools.product(*(range(one.size) for one in maps)))
@@ -101,15 +113,13 @@ def test_no_two_cells_that_differ_in_some_keys_are_further_apart_than_is_said_of
         assert sum(abs(x) for x in apart) <= told.l1
 
 
-SETS = [
-    ((2, 3), ((0, 1),)),
-    ((2, 3), ((0,), (0, 1))),
-    ((2, 2, 2), ((0, 1), (1, 2))),
-]
+SETS = [((2, 3), ((0, 1),)), ((2, 3), ((0,), (0, 1))), ((2, 2, 2), ((0, 1), (1, 2)))]
 
 
 @pytest.mark.parametrize("maps", list(itertools.product(MAPS, repeat=2)), ids=str)
-def test_norms_are_those_of_all_sets_of_keys_whether_or_not_their_maps_tell_cells_apart(maps: tuple[Linear, ...]) -> None:
+def test_norms_are_those_of_all_sets_of_keys_whether_or_not_their_maps_tell_cells_apart(
+    maps: tuple[Linear, ...],
+) -> None:
     one = block(*maps, Summed(3))
     listed = [one.column(), *(one.between(differ) for differ in itertools.product((False, True), repeat=3))]
     found = one.norms(Neighbours.REPLACE)
@@ -153,7 +163,9 @@ def test_the_worst_move_of_all_blocks_together_is_that_of_listing_all_rows(
     nothing = [np.zeros_like(part) for part in rows[0]]
     moves = [(a, b) for a in rows for b in ([nothing, *rows] if neighbours is Neighbours.REPLACE else [nothing])]
     for squared in (False, True):
-        found = max(sum(p * int((np.abs(x - y) ** (1 + squared)).sum()) for p, x, y in zip(per, a, b)) for a, b in moves)
+        found = max(
+            sum(p * int((np.abs(x - y) ** (1 + squared)).sum()) for p, x, y in zip(per, a, b)) for a, b in moves
+        )
         told = strategy.worst(cells, neighbours, per, squared=squared)
         assert found <= told
         if (squared and not outside) or neighbours is Neighbours.ADD_REMOVE:
@@ -164,8 +176,11 @@ def test_the_worst_move_of_all_blocks_together_is_that_of_listing_all_rows(
 @pytest.mark.parametrize("squared", [False, True])
 def test_noise_costs_the_price_and_hardly_less(neighbours: Neighbours, squared: bool) -> None:
     cells = Cells(keys((2, 3)), ((0, 1),))
-    strategy = Strategy((block(Centred(2), Summed(3)), block(Summed(2), Summed(3), weight=5), block(Kept(2), Centred(3))))
-    price, weight = Fraction(1, 3), 4
+    strategy = Strategy(
+        (block(Centred(2), Summed(3)), block(Summed(2), Summed(3), weight=5), block(Kept(2), Centred(3)))
+    )
+    price = Fraction(1, 3)
+    weight = 4
     noise = noise_of(strategy, cells, neighbours, price, weight, squared=squared)
     per = [1 / (2 * one.sigma_squared) if squared else 1 / one.scale for one in noise]  # type: ignore[attr-defined]
     cost = strategy.worst(cells, neighbours, per, squared=squared) * (weight**2 if squared else weight)

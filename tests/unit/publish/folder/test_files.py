@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from obverse.publish.folder.check import as_told
-from obverse.publish.folder.sheets import DECIMALS, rounded
+from obverse.publish.folder.files import DECIMALS, rounded
 
 UNIT = 10.0**-DECIMALS
 NUMBERS = st.floats(-1e6, 1e6)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import functools
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -17,9 +19,10 @@ from obverse._version import __version__
 from obverse.cli.main import cli
 from obverse.core.errors import Refused
 from obverse.publish.folder.check import check
-from obverse.publish.folder.folder import hashes
+from obverse.publish.folder.files import hashes
 from obverse.publish.folder.write import publish
-from obverse.publish.tables.publish_tables import Wanted, table_release
+from obverse.publish.tables.release import table_release
+from obverse.publish.tables.request import Wanted
 from obverse.testing import synthetic
 from tests.unit.publish.published import held, rows
 
@@ -49,8 +52,13 @@ ARGS = ["publish", "table", "people", "--by", "age,sex", "--by", "sex,count", "-
 
 
 @pytest.fixture(params=["pure", "zcdp"])
-def project(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    return synthetic({"people": PEOPLE}, TOML.format(accounting=request.param), tmp_path / "p")
+def accounting(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def project(accounting: str, tmp_path: Path) -> Path:
+    return synthetic({"people": PEOPLE}, TOML.format(accounting=accounting), tmp_path / "p")
 
 
 @pytest.fixture
@@ -59,10 +67,25 @@ def session(project: Path) -> Iterator[obverse.Session]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of one release for each accounting, made once."""
+
+    @functools.cache
+    def made(accounting: str) -> Path:
+        folder = tmp_path_factory.mktemp(accounting)
+        project = synthetic({"people": PEOPLE}, TOML.format(accounting=accounting), folder / "p")
+        with obverse.open(project) as session:
+            publish(session, table_release(session, WANTED), folder / "release")
+        return folder / "release"
+
+    return made
+
+
 @pytest.fixture
-def out(session: obverse.Session, tmp_path: Path) -> Path:
-    publish(session, table_release(session, WANTED), tmp_path / "release")
-    return tmp_path / "release"
+def out(released: Callable[[str], Path], accounting: str, tmp_path: Path) -> Path:
+    """A copy that a test may spoil."""
+    return shutil.copytree(released(accounting), tmp_path / "release")
 
 
 def test_a_release_is_complete_and_holds(out: Path) -> None:
@@ -132,7 +155,9 @@ def test_less_noise_than_the_price_claims_is_caught_in_exact_fractions(out: Path
     assert not held(out)["price"]
 
 
-@pytest.mark.parametrize("changed", [{"epsilon": "0.999"}, {"delta": "9e-7", "epsilon": "0.999"}, {"neighbours": "replace"}])
+@pytest.mark.parametrize(
+    "changed", [{"epsilon": "0.999"}, {"delta": "9e-7", "epsilon": "0.999"}, {"neighbours": "replace"}]
+)
 def test_a_claim_of_less_than_the_noise_costs_is_caught(out: Path, changed: dict[str, str]) -> None:
     """Although the list of files was made anew."""
     fields, written = (json.loads((out / name).read_text()) for name in ("metadata.json", "verify.json"))
@@ -164,7 +189,9 @@ def test_a_folder_without_its_list_of_files_does_not_hold(out: Path) -> None:
     ],
 )
 def test_words_that_do_not_fit_the_numbers_are_caught(out: Path, change: Callable[[Path], None], caught: str) -> None:
-    """Although the list of files was made anew: a statement of less than was paid, a table whose cells changed names."""
+    """Although the list of files was made anew: a statement of less than was paid, a table whose cells changed
+    names.
+    """
     change(out)
     written = json.loads((out / "verify.json").read_text())
     (out / "verify.json").write_text(json.dumps(written | {"files": hashes(out)}))

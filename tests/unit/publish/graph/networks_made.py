@@ -25,7 +25,8 @@ nodes = "people.id"
 unit = "{unit}"
 {more}
 """
-PEOPLE, EDGES = 160, 611
+PEOPLE = 160
+EDGES = 611
 
 
 def network() -> list[tuple[int, int]]:
@@ -35,7 +36,12 @@ def network() -> list[tuple[int, int]]:
 
 
 def project(
-    folder: Path, unit: str = "edge", more: str = "", accounting: str = "pure", edges: str = "friends.csv", own: bool = False
+    folder: Path,
+    unit: str = "edge",
+    more: str = "",
+    accounting: str = "pure",
+    edges: str = "friends.csv",
+    own: bool = False,
 ) -> Path:
     folder.mkdir()
     (folder / "obverse.toml").write_text(TOML.format(accounting=accounting, edges=edges, unit=unit, more=more))

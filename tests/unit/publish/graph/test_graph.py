@@ -13,18 +13,16 @@ import pytest
 
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.mechanisms.ladder import Ladder
-from obverse.plan.strategy.graph.graph_base import Blocks, Graph, GraphFacts
-from obverse.plan.strategy.graph.graph_mixing import Mixing, pairs
+from obverse.plan.strategy.graph.counts import Mixing, pairs
+from obverse.plan.strategy.graph.network import Blocks, Graph, GraphFacts
 from obverse.plan.strategy.graph.pricing import GraphPlan, Part, released_parts, weigh_graph
 from obverse.plan.strategy.graph.triangles import triangles
-from obverse.publish.graph.figures import lines, pictures
-from obverse.publish.graph.graph_draws import Draws
-from obverse.publish.graph.graph_model import Model, between, network_of, spread
-from obverse.publish.graph.graph_spread import Rumour, rumour
-from obverse.publish.graph.graph_tables import Measured, alike, alike_intervals, degree_counts
+from obverse.publish.graph.folder import lines, pictures
 from obverse.publish.graph.method import GraphMethod
-from obverse.publish.isotonic import isotonic
-from obverse.testing.seeded import SeededRng
+from obverse.publish.graph.model import Model, Rumour, between, network_of, rumour, spread
+from obverse.publish.graph.tables import Draws, Measured, alike, alike_intervals, degree_counts
+from obverse.publish.rounding import isotonic
+from obverse.testing.noiseless import SeededRng
 
 
 def by_hand(values: Any) -> list[float]:
@@ -45,7 +43,9 @@ def test_isotonic_is_the_nearest_vector_that_never_falls() -> None:
     assert np.allclose(isotonic(rising[::-1].copy()), rising.mean())
 
 
-def measured_of(facts: GraphFacts, rows: Any, stats: tuple[str, ...], epsilon: Any, seed: int) -> tuple[GraphPlan, Measured]:
+def measured_of(
+    facts: GraphFacts, rows: Any, stats: tuple[str, ...], epsilon: Any, seed: int
+) -> tuple[GraphPlan, Measured]:
     plan = weigh_graph(facts, GraphMethod(stats).weights(), Fraction(epsilon), Fraction(0), "pure")
     return plan, Measured(facts, plan.parts, released_parts(rows, plan, SeededRng(seed)))
 
@@ -83,7 +83,8 @@ def test_a_model_that_fits_is_said_to_fit_and_one_that_does_not_is_warned_of() -
 
 def test_rumours_on_the_model_are_as_fast_as_on_the_network_where_it_fits() -> None:
     """Steps until half have heard it, against the same simulation on the network itself: within a fifth."""
-    facts, rows = GraphFacts("edge", 240, degree=60, blocks=halves(240)), blocked(240)
+    facts = GraphFacts("edge", 240, degree=60, blocks=halves(240))
+    rows = blocked(240)
     _, measured = measured_of(facts, rows, ("spread:party",), 10, 2)
     truth = spread([Graph(240, rows["u"], rows["v"])], 40, 0.1, Draws((), "truth")).half().mean()
     assert abs(rumour(measured, "party", 0.1).run.half().mean() / truth - 1) < 0.2
@@ -141,11 +142,13 @@ def test_assortativity_is_newmans() -> None:
 
 def test_intervals_of_assortativity_and_of_a_ladder_cover_what_they_say() -> None:
     """Of 120 releases at most 17 miss, where 6 are expected (false alarm 1e-4 at a coverage of 95 %)."""
-    facts, rows = GraphFacts("edge", 100, blocks=halves(100)), blocked(100)
+    facts = GraphFacts("edge", 100, blocks=halves(100))
+    rows = blocked(100)
     graph = Graph(100, rows["u"], rows["v"])
     mixing = GraphMethod(("mixing:party",)).weights()
     exact = next(iter(mixing)).exact(graph, facts).astype(float)
-    truth, count = float(alike(exact)["assortativity"]), triangles(graph)
+    truth = float(alike(exact)["assortativity"])
+    count = triangles(graph)
     missed = [0, 0]
     for seed in range(120):
         _, measured = measured_of(facts, rows, ("mixing:party", "triangles"), 2, seed)
@@ -157,14 +160,20 @@ def test_intervals_of_assortativity_and_of_a_ladder_cover_what_they_say() -> Non
 
 
 @pytest.mark.parametrize(("within", "between"), [(45, 5), (50, 0)])
-def test_intervals_of_assortativity_hold_where_noise_is_as_large_as_numbers_between_blocks(within: int, between: int) -> None:
-    """Ten blocks, 200 seeded releases: at most 24 miss, where 10 are expected (false alarm 1e-4, were they not seeded)."""
+def test_intervals_of_assortativity_hold_where_noise_is_as_large_as_numbers_between_blocks(
+    within: int, between: int
+) -> None:
+    """Ten blocks, 200 seeded releases: at most 24 miss, where 10 are expected (false alarm 1e-4, were they not
+    seeded).
+    """
     labels = tuple("abcdefghij")
     facts = GraphFacts("edge", 100, blocks={"party": Blocks(labels, np.repeat(np.arange(10), 10))})
-    kernel, noise = Mixing("party"), DiscreteLaplace(1, Fraction(7))
+    kernel = Mixing("party")
+    noise = DiscreteLaplace(1, Fraction(7))
     first, second = np.triu_indices(10)
     exact = np.where(first == second, within, between)
-    truth, missed = {name: float(value) for name, value in alike(exact.astype(float)).items()}, dict.fromkeys(alike(exact), 0)
+    truth = {name: float(value) for name, value in alike(exact.astype(float)).items()}
+    missed = dict.fromkeys(alike(exact), 0)
     for seed in range(200):
         measured = Measured(facts, (Part(kernel, Fraction(1), noise),), (noise.sample(exact, SeededRng(seed)),))
         for name, (_, low, high) in alike_intervals(measured, kernel).items():
@@ -174,10 +183,16 @@ def test_intervals_of_assortativity_hold_where_noise_is_as_large_as_numbers_betw
 
 @pytest.mark.parametrize("listed", [True, False])
 def test_degrees_of_protected_nodes_are_near_the_truth(listed: bool) -> None:
-    """At epsilon 20 and a cap of 22, above nearly all degrees, cumulative shares are within 6 % (seeded: noise of 1 or 2)."""
-    rows, people = blocked(240), 240
+    """At epsilon 20 and a cap of 22, above nearly all degrees, cumulative shares are within 6 % (seeded: noise of 1
+    or 2).
+    """
+    rows = blocked(240)
+    people = 240
     if listed:
-        rows = {"u": np.concatenate([rows["u"], np.arange(people)]), "v": np.concatenate([rows["v"], np.full(people, -1)])}
+        rows = {
+            "u": np.concatenate([rows["u"], np.arange(people)]),
+            "v": np.concatenate([rows["v"], np.full(people, -1)]),
+        }
     facts = GraphFacts("node", people, cap=22, listed=listed)
     plan, measured = measured_of(facts, rows, ("degrees",), 20, 3)
     (kernel,) = [one.kernel for one in plan.parts]
@@ -190,7 +205,8 @@ def test_degrees_of_protected_nodes_are_near_the_truth(listed: bool) -> None:
 
 
 def test_isotonic_degrees_err_less_than_the_noise_they_are_made_of() -> None:
-    facts, rows = GraphFacts("edge", 400), blocked(400)
+    facts = GraphFacts("edge", 400)
+    rows = blocked(400)
     plan, measured = measured_of(facts, rows, ("degrees",), 1, 4)
     truth = np.sort(np.bincount(np.concatenate([rows["u"], rows["v"]]), minlength=400))
     noisy = measured.of("degrees")
@@ -212,7 +228,9 @@ def test_pictures_are_well_formed_whatever_labels_say() -> None:
 def test_a_network_without_edges_has_no_rumours() -> None:
     facts = GraphFacts("edge", 10, degree=5, blocks=halves(10))
     plan = weigh_graph(facts, GraphMethod(("spread:party",)).weights(), Fraction(1), Fraction(0), "pure")
-    nothing = Measured(facts, plan.parts, tuple(np.zeros(one.kernel.entries(facts), dtype=np.int64) for one in plan.parts))
+    nothing = Measured(
+        facts, plan.parts, tuple(np.zeros(one.kernel.entries(facts), dtype=np.int64) for one in plan.parts)
+    )
     found = rumour(nothing, "party", 0.1)
     assert isinstance(found, Rumour)
     assert len(found.run.half()) == 0

@@ -13,10 +13,9 @@ from obverse.cli.main import cli
 from obverse.core.errors import Refused
 from obverse.plan.strategy.graph.pricing import weigh_graph
 from obverse.publish.folder.check import check
-from obverse.publish.graph.graph_folder import opened_graph
-from obverse.publish.graph.report import network_truth
+from obverse.publish.graph.folder import opened_graph
 from obverse.publish.graph.request import Wished, graph_release, publish_graph
-from obverse.publish.publish_report import report
+from obverse.publish.report import network_truth, report
 from tests.unit.publish.graph.networks_made import network, project
 
 REASON = "a look before the press release"
@@ -24,7 +23,8 @@ STATS = ("edges", "degrees", "mixing:party", "triangles")
 
 
 def released(folder: Path, unit: str = "edge", more: str = "", cap: int | None = None) -> tuple[Path, Path]:
-    made, out = project(folder / "p", unit, more), folder / "r"
+    made = project(folder / "p", unit, more)
+    out = folder / "r"
     with obverse.open(made) as session:
         stats = STATS if unit == "edge" else STATS[:2]
         publish_graph(session, graph_release(session, Wished("friends", stats, cap)), out)
@@ -91,8 +91,20 @@ def test_a_report_in_a_release_without_a_reason_or_of_another_project_is_refused
         ("no_reason", made, tmp_path / "in.html", " ", fields),
         ("not_our_release", other, tmp_path / "in.html", REASON, fields),
         ("no_recipe", made, tmp_path / "in.html", REASON, fields | {"recipe": None}),
-        ("project_changed", made, tmp_path / "in.html", REASON, fields | {"recipe": {"verb": "graph", "graph": "gone"}}),
-        ("project_changed", made, tmp_path / "in.html", REASON, fields | {"network": fields["network"] | {"degree": 50}}),
+        (
+            "project_changed",
+            made,
+            tmp_path / "in.html",
+            REASON,
+            fields | {"recipe": {"verb": "graph", "graph": "gone"}},
+        ),
+        (
+            "project_changed",
+            made,
+            tmp_path / "in.html",
+            REASON,
+            fields | {"network": fields["network"] | {"degree": 50}},
+        ),
         ("bad_release", made, tmp_path / "in.html", REASON, fields | {"network": None}),
     ):
         path.write_text(json.dumps(told))
@@ -113,7 +125,8 @@ def test_a_report_in_a_release_without_a_reason_or_of_another_project_is_refused
 
 
 def test_the_commands_compare(tmp_path: Path) -> None:
-    run, made = CliRunner().invoke, project(tmp_path / "p")
+    run = CliRunner().invoke
+    made = project(tmp_path / "p")
     told = ["-p", str(made), "--reason", REASON]
     args = ["publish", "graph", "friends", "--stats", "edges", "--out", str(tmp_path / "r"), *told]
     assert run(cli, [*args, "--report", str(tmp_path / "r" / "in.html")]).exit_code == 3

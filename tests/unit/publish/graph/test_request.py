@@ -1,4 +1,6 @@
-"""Networks published: one debit before any edge is read, a folder that checks itself, objects of networkx and igraph."""
+"""Networks published: one debit before any edge is read, a folder that checks itself, objects of networkx and
+igraph.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,14 @@ from click.testing import CliRunner, Result
 import obverse
 from obverse.cli.main import cli
 from obverse.core.errors import BudgetExceeded, ObverseError, Refused
-from obverse.plan.strategy.graph.graph_base import graph_of
+from obverse.plan.strategy.graph.network import graph_of
 from obverse.publish.folder.check import check
-from obverse.publish.graph.graph_tables import Measured
 from obverse.publish.graph.method import summary
 from obverse.publish.graph.request import GraphRelease, Wished, graph_release, measure, publish_graph
+from obverse.publish.graph.tables import Measured
 from obverse.session.execution import Asked
 from obverse.session.rehearsal import rehearsal
-from obverse.testing.noiseless import noiseless, open_door
+from obverse.testing.noiseless import noiseless, noiseless_gateway
 from obverse.testing.spies import spy_on
 from tests.unit.publish.graph.networks_made import EDGES, PEOPLE, network, project
 from tests.unit.publish.published import held, rows
@@ -57,14 +59,18 @@ def test_all_statistics_are_one_debit_reserved_before_the_edges_are_read(tmp_pat
         done = publish_graph(session, made, tmp_path / "r")
         assert [event for event in log.events if event != "run_public"] == ["reserve", "run", "settle"]
         assert session.ledger.spent().amount == Fraction(3, 2)
-        again = publish_graph(session, graph_release(session, Wished("friends", STATS), Fraction(3, 2)), tmp_path / "again")
+        again = publish_graph(
+            session, graph_release(session, Wished("friends", STATS), Fraction(3, 2)), tmp_path / "again"
+        )
         assert again.receipted.stored
         assert not done.receipted.stored
         assert session.ledger.spent().amount == Fraction(3, 2)
         same = [(a == b).all() for a, b in zip(done.measured.values or (), again.measured.values or ())]
         assert len(same) == len(made.plan.parts)
         assert all(same)
-        assert (tmp_path / "r/data/spread-party.csv").read_text() == (tmp_path / "again/data/spread-party.csv").read_text()
+        assert (tmp_path / "r/data/spread-party.csv").read_text() == (
+            tmp_path / "again/data/spread-party.csv"
+        ).read_text()
 
 
 def test_the_budget_is_never_exceeded_and_what_does_not_fit_reads_nothing(tmp_path: Path) -> None:
@@ -81,9 +87,12 @@ def test_the_budget_is_never_exceeded_and_what_does_not_fit_reads_nothing(tmp_pa
 def test_another_price_cap_share_or_promise_is_another_release(tmp_path: Path) -> None:
     with obverse.open(project(tmp_path / "p", "node", "degree = 40")) as session:
         wishes = [
-            Wished("friends", ("edges",)), Wished("friends", ("edges",), cap=7), Wished("friends", ("people",)),
-            Wished("friends", ("edges", "people")), Wished("friends", ("edges", "people"), shares={"edges": Fraction(3)}),
-        ]  # fmt: skip
+            Wished("friends", ("edges",)),
+            Wished("friends", ("edges",), cap=7),
+            Wished("friends", ("people",)),
+            Wished("friends", ("edges", "people")),
+            Wished("friends", ("edges", "people"), shares={"edges": Fraction(3)}),
+        ]
         for n, wish in enumerate(wishes):
             _, receipted = measure(session, graph_release(session, wish, Fraction(1, 2)))
             assert not receipted.stored
@@ -102,7 +111,9 @@ def test_sql_never_reaches_a_network(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("accounting", ["pure", "zcdp"])
-@pytest.mark.parametrize(("unit", "more"), [("edge", ""), ("edge", "degree = 40"), ("node", "degree = 40\nlisted = true")])
+@pytest.mark.parametrize(
+    ("unit", "more"), [("edge", ""), ("edge", "degree = 40"), ("node", "degree = 40\nlisted = true")]
+)
 def test_a_release_is_complete_and_holds(tmp_path: Path, accounting: str, unit: str, more: str) -> None:
     where = project(tmp_path / "p", unit, more, accounting, own="listed" in more)
     with obverse.open(where) as session:
@@ -170,7 +181,9 @@ def test_nothing_private_stands_outside_the_noise(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_changed_number_is_caught(out: Path, file: str, column: str, caught: str) -> None:
     changed = rows(out / file)
-    changed[0][column] = str(float(changed[0][column]) + 3) if "." in changed[0][column] else str(int(changed[0][column]) + 3)
+    changed[0][column] = (
+        str(float(changed[0][column]) + 3) if "." in changed[0][column] else str(int(changed[0][column]) + 3)
+    )
     with (out / file).open("w", encoding="utf-8", newline="") as written:
         writer = csv.DictWriter(written, list(changed[0]))
         writer.writeheader()
@@ -367,9 +380,14 @@ def test_a_network_of_people_whose_list_is_past_its_last_day_is_not_published(tm
 
 def test_nodes_are_released_only_with_a_cap_or_a_promise(tmp_path: Path) -> None:
     with obverse.open(project(tmp_path / "p", "node")) as session:
-        for stat, code in (("degrees", "no_degree_cap"), ("edges", "no_degree_cap"), ("people", "no_degree_cap"),
-                           ("triangles", "no_degree_promise"), ("mixing:party", "no_degree_promise"),
-                           ("spread:party", "no_degree_promise")):  # fmt: skip
+        for stat, code in (
+            ("degrees", "no_degree_cap"),
+            ("edges", "no_degree_cap"),
+            ("people", "no_degree_cap"),
+            ("triangles", "no_degree_promise"),
+            ("mixing:party", "no_degree_promise"),
+            ("spread:party", "no_degree_promise"),
+        ):
             assert code_of(lambda stat=stat: graph_release(session, Wished("friends", (stat,)))) == code  # type: ignore[misc]
         graph_release(session, Wished("friends", ("degrees", "edges", "people"), cap=10))
 
@@ -402,7 +420,7 @@ def test_a_network_is_never_released_without_noise(tmp_path: Path) -> None:
     assert code_of(lambda: noiseless(where)) == "not_synthetic"
     with obverse.open(where) as session:
         made = graph_release(session, Wished("friends", ("edges",)))
-        door = open_door(session.catalog, lambda planned: planned)
+        door = noiseless_gateway(session.catalog, lambda planned: planned)
         asked = Asked(made.plan, made.planned.sql, lambda finished, receipt: b"")
         assert code_of(lambda: door((asked,), None)) == "no_noiseless_graph"  # type: ignore[arg-type]
 
@@ -443,10 +461,14 @@ def test_the_command_plans_for_nothing_publishes_and_checks(tmp_path: Path) -> N
 
 
 def test_a_ladder_and_its_reach_are_one_measurement_and_the_quote_and_the_claim_say_so(tmp_path: Path) -> None:
-    where, out = str(project(tmp_path / "p")), str(tmp_path / "r")
+    where = str(project(tmp_path / "p"))
+    out = str(tmp_path / "r")
     args = ["publish", "graph", "friends", "--stats", "triangles,most_shared", "-p", where]
     plan = json.loads(run(*args, "--plan", "--json").stdout)
-    assert [(one["name"], one["serves"]) for one in plan["measured"]] == [("triangles", ""), ("most_shared", "triangles")]
+    assert [(one["name"], one["serves"]) for one in plan["measured"]] == [
+        ("triangles", ""),
+        ("most_shared", "triangles"),
+    ]
     once = "most_shared is measured and paid once, for itself and for the interval of triangles"
     assert once in plan["rests_on"]
     assert once in " ".join(run(*args, "--plan").stdout.split())

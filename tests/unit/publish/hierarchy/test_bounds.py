@@ -1,4 +1,6 @@
-"""Bounds on places: kept on generated trees, by the nearest whole numbers there are, and told where they leave no room."""
+"""Bounds on places: kept on generated trees, by the nearest whole numbers there are, and told where they leave no
+room.
+"""
 
 from __future__ import annotations
 
@@ -80,10 +82,13 @@ def test_sets_of_cells_that_overlap_are_kept_and_where_sums_fail_it_is_told(spin
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=4, max_size=4), st.lists(st.integers(0, 6), min_size=4, max_size=4))
-def test_the_program_finds_the_nearest_whole_numbers_that_miss_sums_by_the_least(target: list[int], ends: list[int]) -> None:
+def test_the_program_finds_the_nearest_whole_numbers_that_miss_sums_by_the_least(
+    target: list[int], ends: list[int]
+) -> None:
     """Against all whole numbers of two cells in two places."""
     at = np.array(target).reshape(2, 2)
-    low, high = np.minimum(ends[:2], ends[2:]), np.maximum(ends[:2], ends[2:])
+    low = np.minimum(ends[:2], ends[2:])
+    high = np.maximum(ends[:2], ends[2:])
     found, apart = nearest(at, [(np.array([True, True]), low, high)], np.array([3, 2]), by_cell=True)
     best = min(
         (int(np.abs(x.sum(axis=1) - [3, 2]).sum()), int(np.abs(x - at).sum()))
@@ -109,6 +114,8 @@ def test_what_bounds_need_is_asked_for_by_an_extra_that_there_is(monkeypatch: py
         programs()
     assert refused.value.code == "extra_missing"
     name = (refused.value.fix or "").partition("[")[2].partition("]")[0]
-    extras = tomllib.loads((Path(__file__).parents[4] / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    extras = tomllib.loads((Path(__file__).parents[4] / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
     assert any(one.startswith("scipy") for one in extras[name])
     assert name in extras["all"][0]

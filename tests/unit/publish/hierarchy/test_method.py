@@ -1,4 +1,6 @@
-"""A hierarchy's errors are those of what it publishes: replayed on spines of several shapes, with and without totals held."""
+"""A hierarchy's errors are those of what it publishes: replayed on spines of several shapes, with and without totals
+held.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,9 @@ from obverse.core.rng import Rng
 from obverse.core.types import Type
 from obverse.core.units import Neighbours
 from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
-from obverse.publish.base import Entries, Terms
 from obverse.publish.hierarchy.method import Hierarchy
 from obverse.publish.hierarchy.spine import Spine
+from obverse.publish.method import Entries, Terms
 from obverse.publish.workload import Attribute, Workload
 
 REPLAYS = 200
@@ -69,10 +71,10 @@ def measured(method: Hierarchy, truth: list[Any], rng: Rng) -> tuple[Entries, ..
 def test_what_the_statement_says_is_the_error_of_what_is_published(shape: str, cells: int, held: int | None) -> None:
     """In 200 replays every level's mean square is the stated variance, and 95% intervals hold the truth.
 
-    Replays are independent: a level's mean square is an average of 200 chi-squares of at least one degree of freedom, whose
-    deviation is at most sqrt(2 / 200) = 10%; 6.5 of them are passed less than once in 10^8 tests, for each of 84 levels here.
-    Intervals hold at least 95% each, so that the mean over replays falls 6.5 deviations of at most sqrt(0.05 * 0.95 / 200)
-    below that as seldom.
+    Replays are independent: a level's mean square is an average of 200 chi-squares of at least one degree of freedom,
+    whose deviation is at most sqrt(2 / 200) = 10%; 6.5 of them are passed less than once in 10^8 tests, for each of 84
+    levels here. Intervals hold at least 95% each, so that the mean over replays falls 6.5 deviations of at most
+    sqrt(0.05 * 0.95 / 200) below that as seldom.
     """
     method, truth = made(shape, cells, held)
     rng = Rng()

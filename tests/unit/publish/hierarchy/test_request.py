@@ -15,17 +15,19 @@ from click.testing import CliRunner
 import obverse
 from obverse.cli.main import cli
 from obverse.core.errors import Refused
+from obverse.plan.pricing import MatrixStrategy
 from obverse.publish.folder.check import check, opened
 from obverse.publish.folder.write import publish
-from obverse.publish.hierarchy.levels import variances_of
-from obverse.publish.hierarchy.method import Hierarchy
+from obverse.publish.hierarchy.method import Hierarchy, variances_of
 from obverse.publish.hierarchy.request import Along, hierarchy_release, shares_of
-from obverse.publish.publish_report import truth
+from obverse.publish.report import truth
 from obverse.testing import synthetic
 from obverse.testing.spies import diff, state
 from tests.unit.publish.published import head
 
-TOML = head("places", "2", "4") + """\
+TOML = (
+    head("places", "2", "4")
+    + """\
 [tables.people]
 source = "people.parquet"
 unit = "row"
@@ -42,6 +44,7 @@ tract = {{ type = "text" }}
 people = {{ type = "integer" }}
 beds = {{ type = "integer" }}
 """
+)
 PLACES: dict[str, Any] = {
     "state": ["NC"] * 5,
     "county": ["Wake", "Ash", "Wake", "Ash", "Wake"],
@@ -82,17 +85,23 @@ def test_levels_add_up_and_the_folder_holds(tmp_path: Path, accounting: str) -> 
 
 @pytest.mark.parametrize("accounting", ["pure", "zcdp"])
 def test_estimates_are_unbiased_with_the_variance_that_is_told(tmp_path: Path, accounting: str) -> None:
-    """400 releases of noise alone: each mean of squares within 6 of its standard deviations, sqrt(5 / 400) of the variance at
-    most for Laplace noise, has a false alarm below 1e-6 for each of three levels; cells are compared as if they were one."""
+    """400 releases of noise alone: each mean of squares within 6 of its standard deviations, sqrt(5 / 400) of the
+    variance at
+    most for Laplace noise, has a false alarm below 1e-6 for each of three levels; cells are compared as if they were
+    one."""
     from obverse.core.rng import Rng
 
     with obverse.open(project(tmp_path / "p", accounting)) as session:
         release = hierarchy_release(session, ALONG)
-    method, terms, rng = release.method, release.priced.terms, Rng()
+    method = release.method
+    terms = release.priced.terms
+    rng = Rng()
     told = method.errors(release.priced.measured, terms)
     squares: list[list[float]] = [[] for _ in told]
     for _ in range(400):
-        noise = tuple(replace(one, values=one.mechanism.noise(one.block.entries, rng)) for one in release.priced.measured)
+        noise = tuple(
+            replace(one, values=one.mechanism.noise(one.block.entries, rng)) for one in release.priced.measured
+        )
         for level, table in enumerate(method.finish(noise, terms).tables):
             squares[level].append(float(np.mean(table.values**2)))
     for found, expected in zip(squares, told):
@@ -112,7 +121,9 @@ def test_public_totals_are_held_under_replace_and_refused_otherwise(tmp_path: Pa
     text = (tmp_path / "r" / "statement.md").read_text()
     assert "could be replaced by another of the same invariant cell, and every outcome" in text
     claim = json.loads((tmp_path / "r" / "metadata.json").read_text())["claim"]
-    assert claim["sentence"].startswith("Between people of the same invariant cell, here of the same county: protects one row")
+    assert claim["sentence"].startswith(
+        "Between people of the same invariant cell, here of the same county: protects one row"
+    )
     assert "all of this between people of the same invariant cell" in claim["limits"]
     assert "Totals of each county are held as given, so they and their sums have no error." in text
     rows = opened(tmp_path / "r").tables[1]
@@ -128,7 +139,9 @@ def test_public_totals_are_held_under_replace_and_refused_otherwise(tmp_path: Pa
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_public_bounds_are_kept_said_and_checked(tmp_path: Path, neighbours: str) -> None:
-    """In every tract at least as many of race a as it has beds, and at most as many people as are listed; at little epsilon."""
+    """In every tract at least as many of race a as it has beds, and at most as many people as are listed; at little
+    epsilon.
+    """
     along = replace(ALONG, at_least=("tract=beds@race:a",), at_most=("tract=people", "county=people"))
     along = replace(along, invariant="state=people") if neighbours == "replace" else along
     with obverse.open(project(tmp_path / "p", neighbours=neighbours)) as session:
@@ -137,7 +150,8 @@ def test_public_bounds_are_kept_said_and_checked(tmp_path: Path, neighbours: str
     assert all(one.holds for one in done.checks)
     assert {"bounds", "children"} <= {one.name for one in done.checks}
     tracts = done.outcome.tables[-1].whole.reshape(-1, 3)
-    beds, people = [12, 19, 0, 6, 30], [40, 60, 0, 20, 100]
+    beds = [12, 19, 0, 6, 30]
+    people = [40, 60, 0, 20, 100]
     assert (tracts[:, 0] >= beds).all()
     assert (tracts.sum(axis=1) <= people).all()
     assert round(float(exact[0].sum())) == 220
@@ -148,7 +162,9 @@ def test_public_bounds_are_kept_said_and_checked(tmp_path: Path, neighbours: str
 
 
 def test_bounds_without_room_for_sums_are_reported_and_nothing_else_is_excused(tmp_path: Path) -> None:
-    """Each tract has exactly so many of race a, and exactly so many people: at little epsilon, counties' cells fit neither."""
+    """Each tract has exactly so many of race a, and exactly so many people: at little epsilon, counties' cells fit
+    neither.
+    """
     same = ("tract=beds@race:a", "tract=people", "tract=beds@race:b")
     with obverse.open(project(tmp_path / "p")) as session:
         release = hierarchy_release(session, replace(ALONG, at_least=same[:2], at_most=same), Fraction(1, 100))
@@ -163,7 +179,9 @@ def test_bounds_without_room_for_sums_are_reported_and_nothing_else_is_excused(t
     counties = tmp_path / "r/data/02-county.csv"
     lines = counties.read_text().splitlines()
     parts = lines[1].split(",")
-    counties.write_text("\n".join([lines[0], ",".join([*parts[:2], str(int(parts[2]) + 1), *parts[3:]]), *lines[2:]]) + "\n")
+    counties.write_text(
+        "\n".join([lines[0], ",".join([*parts[:2], str(int(parts[2]) + 1), *parts[3:]]), *lines[2:]]) + "\n"
+    )
     assert not all(one.holds for one in check(tmp_path / "r"))
 
 
@@ -194,9 +212,13 @@ def test_what_is_no_hierarchy_is_refused(tmp_path: Path, along: Along, code: str
     assert refused.value.code == code
 
 
-@pytest.mark.parametrize(("where", "limits"), [("race = 'a'", ""), ("", "limits = { rows = 2 }"), ("", 'limits = "auto"')])
+@pytest.mark.parametrize(
+    ("where", "limits"), [("race = 'a'", ""), ("", "limits = { rows = 2 }"), ("", 'limits = "auto"')]
+)
 def test_totals_are_held_only_of_everything_that_is_counted(tmp_path: Path, where: str, limits: str) -> None:
-    """Published with totals of all races, race a was 147 people too many, and no error was stated; so were rows of units."""
+    """Published with totals of all races, race a was 147 people too many, and no error was stated; so were rows of
+    units.
+    """
     folder = project(tmp_path / "p", neighbours="replace")
     toml = (folder / "obverse.toml").read_text()
     unit = f'unit = "race"\n{limits}' if limits else 'unit = "row"'
@@ -227,9 +249,9 @@ def test_a_leaf_that_may_be_missing_is_refused(tmp_path: Path) -> None:
 def test_shares_of_levels_are_exact_and_add_up(tmp_path: Path) -> None:
     with obverse.open(project(tmp_path / "p")) as session:
         release = hierarchy_release(session, replace(ALONG, shares="1,2,5"))
-    strategy = release.priced.planned.costed.strategy
-    assert strategy is not None
-    levels = [sum(strategy.shares[n : n + 2], Fraction(0)) for n in (0, 2, 4)]
+    noise = release.priced.planned.costed.noise
+    assert isinstance(noise, MatrixStrategy)
+    levels = [sum(noise.strategy.shares[n : n + 2], Fraction(0)) for n in (0, 2, 4)]
     assert levels == [Fraction(1, 8), Fraction(1, 4), Fraction(5, 8)]
 
 
@@ -246,7 +268,8 @@ def test_the_preset_is_the_split_of_the_production_run_and_totals_have_a_tree_of
 
 
 def test_the_command_publishes_and_checks(tmp_path: Path) -> None:
-    folder, out = str(project(tmp_path / "p")), str(tmp_path / "r")
+    folder = str(project(tmp_path / "p"))
+    out = str(tmp_path / "r")
     args = [
         "publish",
         "hierarchy",

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from obverse.core.errors import InvariantBroken
 from obverse.publish.hierarchy.spine import Spine, fitted, variances
-from obverse.publish.hierarchy.topdown import projected, topdown
+from obverse.publish.hierarchy.topdown import constrained, projected
 
 
 @st.composite
 def spines(draw: st.DrawFn) -> Spine:
     """Up to four levels; every node above the leaves has one to four children."""
-    parents, above = [], 1
+    parents = []
+    above = 1
     for _ in range(draw(st.integers(1, 3))):
         children = draw(st.lists(st.integers(1, 4), min_size=above, max_size=above))
         parents.append(np.repeat(np.arange(above), children))
@@ -34,7 +35,9 @@ def sums(spine: Spine, leaves: Any) -> list[Any]:
 
 def dense(spine: Spine) -> list[Any]:
     """For each level the matrix that adds up leaves."""
-    return [np.equal.outer(np.arange(size), spine.groups(level)).astype(float) for level, size in enumerate(spine.sizes)]
+    return [
+        np.equal.outer(np.arange(size), spine.groups(level)).astype(float) for level, size in enumerate(spine.sizes)
+    ]
 
 
 @settings(max_examples=60, deadline=None)
@@ -60,7 +63,7 @@ def test_whole_numbers_are_not_negative_and_add_up(spine: Spine, cells: int, see
     truth = sums(spine, rng.poisson(1.5, (cells, spine.sizes[-1])))
     estimates = sums(spine, truth[-1] + rng.normal(0, 2, truth[-1].shape))
     held = (1, truth[1].sum(axis=0)) if hold else None
-    found = topdown(spine, estimates, held)
+    found = constrained(spine, estimates, held, ())[0]
     for level, one in enumerate(found):
         assert one.dtype == np.int64
         assert one.min() >= 0
@@ -76,7 +79,7 @@ def test_whole_numbers_are_not_negative_and_add_up(spine: Spine, cells: int, see
 @given(spines(), st.integers(1, 4), st.integers(0, 2**32 - 1))
 def test_what_is_whole_already_stays(spine: Spine, cells: int, seed: int) -> None:
     truth = sums(spine, np.random.default_rng(seed).poisson(1.0, (cells, spine.sizes[-1])))
-    found = topdown(spine, [one.astype(float) for one in truth])
+    found = constrained(spine, [one.astype(float) for one in truth], None, ())[0]
     assert all((a == b).all() for a, b in zip(found, truth))
 
 

@@ -32,7 +32,9 @@ numbers = st.lists(st.floats(-20, 20), min_size=2, max_size=30).map(np.array)
 @settings(max_examples=200, deadline=None)
 @given(numbers, st.integers(0, 2**32 - 1))
 def test_what_rises_is_the_nearest_that_does(line: Any, seed: int) -> None:
-    """Nearest in a convex cone: no other rising line has a smaller distance, and its part outside is at a right angle."""
+    """Nearest in a convex cone: no other rising line has a smaller distance, and its part outside is at a right
+    angle.
+    """
     found = isotonic(line[None])[0]
     assert (np.diff(found) >= 0).all()
     assert found.min() >= 0
@@ -49,7 +51,9 @@ def test_what_rises_already_stays(line: Any) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.integers(0, 9), min_size=2, max_size=20).filter(any), st.fractions(Fraction(1, 50), Fraction(49, 50)))
+@given(
+    st.lists(st.integers(0, 9), min_size=2, max_size=20).filter(any), st.fractions(Fraction(1, 50), Fraction(49, 50))
+)
 def test_the_quantile_of_values_is_the_first_that_enough_rows_do_not_exceed(counts: list[int], at: Fraction) -> None:
     rows = [value for value, count in enumerate(counts) for _ in range(count)]
     wanted = next(v for v in range(len(counts)) if Fraction(sum(row <= v for row in rows)) >= at * len(rows))

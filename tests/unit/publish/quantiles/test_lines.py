@@ -1,4 +1,6 @@
-"""Lines of leaves: estimates and variances against dense algebra, the square root's optimum, and which line is chosen."""
+"""Lines of leaves: estimates and variances against dense algebra, the square root's optimum, and which line is
+chosen.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from obverse.core.errors import InvariantBroken, Refused
-from obverse.publish.quantiles.branches import Branches
-from obverse.publish.quantiles.chosen import Asked, chosen, range_variance, share_of_all, variances_of
-from obverse.publish.quantiles.line import SCALE, Line, Sums, roots
-from obverse.publish.quantiles.split import line_named
+from obverse.publish.quantiles.lines import (
+    SCALE,
+    Asked,
+    Branches,
+    Line,
+    Sums,
+    chosen,
+    line_named,
+    range_variance,
+    roots,
+    share_of_all,
+    variances_of,
+)
 
 lines = st.one_of(st.builds(Sums, st.integers(1, 40)), st.builds(Branches, st.integers(2, 40), st.integers(2, 9)))
 
@@ -36,7 +47,8 @@ def test_prefixes_and_their_variances_are_those_of_a_dense_least_squares(line: L
     measured = [np.where(np.isinf(v), 0.0, rng.normal(0, 5, (2, len(one)))) for one, v in zip(maps, own)]
     design = np.vstack([one / math.sqrt(v) for one, v in zip(maps, own)])
     answers = np.hstack([one / math.sqrt(v) for one, v in zip(measured, own)])
-    covariance, running = np.linalg.inv(design.T @ design), np.tril(np.ones((line.leaves, line.leaves)))
+    covariance = np.linalg.inv(design.T @ design)
+    running = np.tril(np.ones((line.leaves, line.leaves)))
     solved = np.linalg.lstsq(design, answers.T, rcond=None)[0].T
     weights = rng.normal(0, 1, line.leaves)
     variance, shared = line.against(own.tolist(), weights)
@@ -76,7 +88,9 @@ def test_whole_weights_cost_hardly_more_than_the_square_root_itself(leaves: int)
 
 
 def test_the_square_root_is_close_to_what_no_factorisation_can_beat() -> None:
-    """|M|_* / n bounds every factorisation M = B A from below: |M|_* <= |B|_F |A|_F, and |A|_F^2 <= n |longest column|^2."""
+    """|M|_* / n bounds every factorisation M = B A from below: |M|_* <= |B|_F |A|_F, and |A|_F^2 <= n |longest
+    column|^2.
+    """
     leaves = 1024
     least = float((0.5 / np.sin((2 * np.arange(1, leaves + 1) - 1) * np.pi / (4 * leaves + 2))).sum()) / leaves
     assert 1 < math.sqrt(square_root(leaves)) / least < 1.07
@@ -119,8 +133,20 @@ def test_all_groups_are_measured_together_where_their_sum_would_err_much_more() 
     assert share_of_all(100, squared=False) > 0
 
 
-@pytest.mark.parametrize("names", [[], ["groups:sums", "groups:tree4.0"], ["groups:tree4.0"], ["all:sums"], ["groups:tree1.0"],
-                                   ["groups:tree99.0"], ["groups:treex.1"], ["every:sums"], ["groups:sums.1"]])  # fmt: skip
+@pytest.mark.parametrize(
+    "names",
+    [
+        [],
+        ["groups:sums", "groups:tree4.0"],
+        ["groups:tree4.0"],
+        ["all:sums"],
+        ["groups:tree1.0"],
+        ["groups:tree99.0"],
+        ["groups:treex.1"],
+        ["every:sums"],
+        ["groups:sums.1"],
+    ],
+)
 def test_names_that_measure_no_line_are_refused(names: list[str]) -> None:
     with pytest.raises(Refused) as refused:
         line_named(names, 20)

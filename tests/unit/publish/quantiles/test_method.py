@@ -1,4 +1,6 @@
-"""Quantiles, ranges and CDFs: what a unit can move, least squares, variances, intervals and bands, against brute force."""
+"""Quantiles, ranges and CDFs: what a unit can move, least squares, variances, intervals and bands, against brute
+force.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,10 @@ from obverse.core.errors import Refused
 from obverse.core.rng import Rng
 from obverse.core.units import Neighbours
 from obverse.plan.strategy.pricing import noise_of
-from obverse.publish.base import Draft, Entries, Measured, Terms
 from obverse.publish.folder.metadata import cells_of
-from obverse.publish.quantiles.branches import Branches
+from obverse.publish.method import Draft, Entries, Measured, Terms
 from obverse.publish.quantiles.leaves import Leaves
-from obverse.publish.quantiles.line import Line, Sums
+from obverse.publish.quantiles.lines import Branches, Line, Sums
 from obverse.publish.quantiles.method import Quantiles
 from obverse.publish.workload import Attribute, Workload
 
@@ -28,7 +29,9 @@ TERMS = [Terms(accounting, neighbours) for accounting in ("pure", "zcdp") for ne
 PURE, ZCDP = (Terms(accounting, Neighbours.ADD_REMOVE) for accounting in ("pure", "zcdp"))  # type: ignore[arg-type]
 
 
-def method(leaves: int = 12, groups: int = 1, *, missing: bool = False, ranges: Any = (), single: bool = False) -> Quantiles:
+def method(
+    leaves: int = 12, groups: int = 1, *, missing: bool = False, ranges: Any = (), single: bool = False
+) -> Quantiles:
     ends = tuple(Fraction(n) for n in range(leaves))
     first = Attribute("x", (*map(str, range(leaves)), *((None,) if missing else ())))
     rest = (Attribute("g", tuple("abcdef"[:groups])),) if groups > 1 else ()
@@ -39,7 +42,8 @@ def method(leaves: int = 12, groups: int = 1, *, missing: bool = False, ranges: 
 def measured(made: Quantiles, terms: Terms, counts: Any, rng: Rng | None, draft: Draft | None = None) -> Measured:
     """The draft measured on made-up counts, leaves by groups; without noise where no generator is given."""
     draft = draft or made.draft(terms)
-    squared, price = terms.accounting == "zcdp", Fraction(1, 8) if terms.accounting == "zcdp" else Fraction(1, 2)
+    squared = terms.accounting == "zcdp"
+    price = Fraction(1, 8) if terms.accounting == "zcdp" else Fraction(1, 2)
     cells = cells_of(made.workload, draft, total=True)
     noise = noise_of(draft.strategy, cells, terms.neighbours, price, 1, squared=squared)
     found = []
@@ -68,17 +72,25 @@ def truth(made: Quantiles) -> Any:
 def test_no_unit_costs_more_than_the_price_and_some_unit_nearly_as_much(
     line: Line, groups: int, terms: Terms, rows: int
 ) -> None:
-    """Every unit of one or two rows on five leaves, added or replaced by every other, all blocks together; exact numbers."""
+    """Every unit of one or two rows on five leaves, added or replaced by every other, all blocks together; exact
+    numbers.
+    """
     made = method(5, groups)
-    draft, squared = measuring(made, terms, line), terms.accounting == "zcdp"
-    cells, price = cells_of(made.workload, draft, total=True), Fraction(1, 3)
+    draft = measuring(made, terms, line)
+    squared = terms.accounting == "zcdp"
+    cells = cells_of(made.workload, draft, total=True)
+    price = Fraction(1, 3)
     noise = noise_of(draft.strategy, cells, terms.neighbours, price, rows, squared=squared)
     per = [1 / (2 * one.sigma_squared) if squared else 1 / one.scale for one in noise]  # type: ignore[attr-defined]
     size = 5 * groups
     units = [np.bincount(u, minlength=size) for u in itertools.combinations_with_replacement(range(size), rows)]
     units.append(np.zeros(size, dtype=np.int64))
     moved = [draft.strategy.apply(cells, unit.astype(np.int64)) for unit in units]
-    pairs = itertools.combinations(moved, 2) if terms.neighbours is Neighbours.REPLACE else ((one, moved[-1]) for one in moved)
+    pairs = (
+        itertools.combinations(moved, 2)
+        if terms.neighbours is Neighbours.REPLACE
+        else ((one, moved[-1]) for one in moved)
+    )
     most = Fraction(0)
     for a, b in pairs:
         most = max(most, sum(p * int((np.abs(x - y) ** (1 + squared)).sum()) for p, x, y in zip(per, a, b)))
@@ -106,7 +118,8 @@ def test_without_noise_the_truth_comes_back(made: Quantiles, terms: Terms) -> No
         exact = known.T.reshape(-1) if place else known.sum(axis=1)
         assert np.allclose(table.values, exact)
         assert (table.whole == exact).all()
-    line, whole = known.sum(axis=1), known.sum(axis=1)[-1]
+    line = known.sum(axis=1)
+    whole = known.sum(axis=1)[-1]
     wanted = [next(n for n, up in enumerate(line) if up >= at * whole) for at in AT]
     assert outcome.further[0].columns["value"].tolist() == wanted
     for table, (first, last) in zip(outcome.tables[len(made.titles()) :: len(made.titles())], made.ranges[:1]):
@@ -138,7 +151,8 @@ def test_noisy_numbers_rise_add_up_and_come_back_from_json(made: Quantiles, term
 def test_estimates_and_variances_are_those_of_a_dense_least_squares(line: Line | None, terms: Terms) -> None:
     """Nine leaves and one for what is missing, three groups: everything measured, solved as one system."""
     made = method(9, 3, missing=True, ranges=((0, 3), (2, 7)), single=True)
-    counts, draft = truth(made), made.draft(terms) if line is None else measuring(made, terms, line)
+    counts = truth(made)
+    draft = made.draft(terms) if line is None else measuring(made, terms, line)
     found = measured(made, terms, counts, Rng(), draft)
     cells = cells_of(made.workload, draft, total=True)
     each = [draft.strategy.apply(cells, cell) for cell in np.eye(30, dtype=np.int64)]
@@ -168,10 +182,11 @@ REPEATS = 500
 @pytest.mark.parametrize("terms", [PURE, ZCDP], ids=str)
 @pytest.mark.parametrize("groups", [1, 3])
 def test_variances_intervals_and_bands_are_as_told(groups: int, terms: Terms) -> None:
-    """500 releases. A mean of squares of numbers of one table strays from its expectation by more than 6 standard deviations,
-    at most sqrt(5 / 500) of it (kurtosis up to 6, all of a table taken as one), with a chance below 1e-6; a share of releases
-    below 0.95 by 6 sqrt(0.0475 / 500) likewise. At most 10 such comparisons in each of four cases."""
-    made, rng = method(40, groups), Rng()
+    """500 releases. A mean of squares of numbers of one table strays from its expectation by more than 6 standard
+    deviations, at most sqrt(5 / 500) of it (kurtosis up to 6, all of a table taken as one), with a chance below 1e-6; a
+    share of releases below 0.95 by 6 sqrt(0.0475 / 500) likewise. At most 10 such comparisons in each of four cases."""
+    made = method(40, groups)
+    rng = Rng()
     counts = np.random.default_rng(7).poisson(30, (40, groups))
     exact = [np.cumsum(counts.sum(axis=1))[None], np.cumsum(counts, axis=0).T][: len(made.titles())]
     wanted = [[[int(np.argmax(line >= float(q) * line[-1])) for q in AT] for line in one] for one in exact]
@@ -181,11 +196,14 @@ def test_variances_intervals_and_bands_are_as_told(groups: int, terms: Terms) ->
     for _ in range(REPEATS):
         outcome = made.finish(measured(made, terms, counts, rng, draft), terms)
         for n, true in enumerate(exact):
-            table, sheet, band = outcome.tables[n], outcome.further[2 * n].columns, outcome.further[2 * n + 1].columns
+            table = outcome.tables[n]
+            sheet = outcome.further[2 * n].columns
+            band = outcome.further[2 * n + 1].columns
             off = table.values - true.reshape(-1)
             squares[n].append((off**2).mean())
             inside[n].append((np.abs(off) <= table.half_width).mean())
-            over, under = band["band_high"] - true.reshape(-1), true.reshape(-1) - band["band_low"]
+            over = band["band_high"] - true.reshape(-1)
+            under = true.reshape(-1) - band["band_low"]
             bands[n].append(min(over.min(), under.min()) >= -1e-9)
             at = np.array(wanted[n]).reshape(-1)
             apart[n].append(((sheet["low"] <= at) & (at <= sheet["high"])).mean())

@@ -1,4 +1,6 @@
-"""Quantiles through the door: one debit, exact norms on neighbouring databases, leaves from the schema, and the folder."""
+"""Quantiles through the door: one debit, exact norms on neighbouring databases, leaves from the schema, and the
+folder.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,19 @@ from click.testing import CliRunner, Result
 import obverse
 from obverse.cli.main import cli
 from obverse.core.errors import Refused
+from obverse.plan.pricing import MatrixStrategy
 from obverse.publish.folder.check import check
 from obverse.publish.folder.write import publish
-from obverse.publish.publishing import measured
+from obverse.publish.pipeline import measured
 from obverse.publish.quantiles.method import Quantiles
 from obverse.publish.quantiles.request import Distribution, quantile_release
 from obverse.testing import synthetic
 from obverse.testing.spies import diff, spy_on, state
 from tests.unit.publish.published import Made, exact_counts, head, made_of, rows
 
-TOML = head("spread", "0.5", "2") + """\
+TOML = (
+    head("spread", "0.5", "2")
+    + """\
 [tables.people]
 source = "people.parquet"
 unit = "person_id"
@@ -52,6 +57,7 @@ day = {{ type = "integer", bounds = [1, 6] }}
 source = "towns.parquet"
 public = true
 """
+)
 PEOPLE: dict[str, list[Any]] = {
     "person_id": list(range(6)), "age": [3, 11, None, 0, 7, 200], "sex": ["F", "M", "F", "M", "F", "M"],
     "pay": [0.0, 49.99, 50.0, 99.99, 100.0, -5.0], "cost": [0.0, 0.1, 0.3, 0.7, 1.0, None],
@@ -70,19 +76,22 @@ made = made_of(TOML, {"people": PEOPLE, "visits": VISITS, "towns": {"name": ["a"
 def test_units_taken_out_or_replaced_cost_no_more_than_the_price(
     made: Made, accounting: str, neighbours: str, told: Distribution
 ) -> None:
-    """Every person of the made-up tables: missing numbers, numbers out of bounds, rows over the limit; exact numbers."""
+    """Every person of the made-up tables: missing numbers, numbers out of bounds, rows over the limit; exact
+    numbers.
+    """
     session = made(accounting, neighbours)
     release = quantile_release(session, told)
     costed = release.priced.planned.costed
-    assert costed.strategy is not None
-    whole, moved = exact_counts(session, release.priced.planned), []
+    assert isinstance(costed.noise, MatrixStrategy)
+    whole = exact_counts(session, release.priced.planned)
+    moved = []
     for person in range(6):
         without = {}
         for name, own in (("people", PEOPLE), ("visits", VISITS)):
             without[name] = {k: [v for v, who in zip(vs, own["person_id"]) if who != person] for k, vs in own.items()}
         other = made(accounting, "add-remove", **without)
         gone = whole - exact_counts(other, quantile_release(other, told).priced.planned)
-        moved.append(costed.strategy.apply(costed.annotated.limited.root.public, gone))
+        moved.append(costed.noise.strategy.apply(costed.root.public, gone))
     nothing = [np.zeros_like(part) for part in moved[0]]
     pairs = [(a, nothing) for a in moved] if neighbours == "add-remove" else list(itertools.combinations(moved, 2))
     most = Fraction(0)
@@ -101,7 +110,8 @@ def test_units_taken_out_or_replaced_cost_no_more_than_the_price(
 @pytest.mark.parametrize("accounting", ["pure", "zcdp"])
 def test_everything_is_one_debit_and_planning_is_free(made: Made, accounting: str) -> None:
     session = made(accounting)
-    log, before = spy_on(session), state(session.ledger)
+    log = spy_on(session)
+    before = state(session.ledger)
     release = quantile_release(session, AGES)
     assert log.events == []
     assert diff(before, session.ledger).empty
@@ -180,7 +190,9 @@ def test_what_cannot_be_told_is_refused_with_its_fix_and_for_nothing(made: Made,
     assert diff(before, session.ledger).empty
 
 
-MANY = {name: [values[i % 5] for i in range(4000)] for name, values in PEOPLE.items()} | {"person_id": list(range(4000))}
+MANY = {name: [values[i % 5] for i in range(4000)] for name, values in PEOPLE.items()} | {
+    "person_id": list(range(4000))
+}
 
 
 @pytest.fixture(scope="module", params=["pure", "zcdp"])
@@ -200,7 +212,15 @@ def out(once: Path, tmp_path: Path) -> Path:
 
 def test_the_folder_is_complete_and_holds(out: Path) -> None:
     files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
-    names = ("01-cdf-age", "02-cdf-age-sex", "03-ranges-age", "05-leaves-age", "quantiles-age", "band-age", "band-age-sex")
+    names = (
+        "01-cdf-age",
+        "02-cdf-age-sex",
+        "03-ranges-age",
+        "05-leaves-age",
+        "quantiles-age",
+        "band-age",
+        "band-age-sex",
+    )
     assert {f"data/{name}.{end}" for name in names for end in ("csv", "parquet")} <= files
     assert {"plots/cdf-age.svg", "plots/cdf-age-sex-2.svg", "plots/quantiles-age-sex.svg"} <= files
     assert all(one.holds for one in check(out))
@@ -256,7 +276,9 @@ def test_a_folder_that_was_spoiled_is_refused_or_caught(out: Path, spoil: str) -
 
 
 def test_a_group_without_rows_is_told_like_any_other(made: Made, tmp_path: Path) -> None:
-    """Where its noisy total is not above zero a quantile has no value, and its interval is as wide as the noise says."""
+    """Where its noisy total is not above zero a quantile has no value, and its interval is as wide as the noise
+    says.
+    """
     session = made(people=PEOPLE | {"age": [None] * 6})
     done = publish(session, quantile_release(session, replace(AGES, single=False)), tmp_path / "r")
     assert all(one.holds for one in done.checks)
@@ -271,7 +293,8 @@ def run(*args: str) -> Result:
 
 def test_the_command_plans_for_nothing_publishes_and_checks(made: Made, tmp_path: Path) -> None:
     made("zcdp", people=MANY)
-    project, out = str(tmp_path / "p0"), str(tmp_path / "r")
+    project = str(tmp_path / "p0")
+    out = str(tmp_path / "r")
     args = ("publish", "quantiles", "people", "age", "--by", "sex", "--range", "3,7", "--at", "0.5", "-p", project)
     planned = run(*args, "--plan", "--json")
     assert planned.exit_code == 0, planned.output

@@ -12,10 +12,10 @@ from obverse.core.rng import Rng
 from obverse.core.types import Type
 from obverse.core.units import Neighbours
 from obverse.plan.strategy.adaptive import Chosen, Ground, Noised, Step, Taken, Walked, walk
-from obverse.publish.base import Entries, Measured, Terms
 from obverse.publish.folder.metadata import cells_of
+from obverse.publish.method import Entries, Measured, Terms
 from obverse.publish.synthetic.method import Synthetic
-from obverse.publish.synthetic.picking import Picking
+from obverse.publish.synthetic.selection import Picking
 from obverse.publish.workload import Attribute, Workload
 
 SIZES = (3, 4, 2, 5)
@@ -76,7 +76,8 @@ def walked(rows: Any, terms: Terms, price: Fraction, rng: Rng | None = None, siz
 
 def read(found: Walked, terms: Terms, price: Fraction, sizes: tuple[int, ...] = SIZES) -> tuple[Synthetic, Measured]:
     """The method with what was chosen, and what was measured."""
-    entries, choices = [], []
+    entries = []
+    choices = []
     for step, taken in zip(found.steps, found.taken):
         if isinstance(step, Noised):
             entries += [Entries(b, m, 1.0, v) for b, m, v in zip(step.strategy.blocks, step.mechanisms, taken)]

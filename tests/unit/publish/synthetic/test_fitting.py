@@ -10,10 +10,9 @@ import pytest
 
 from obverse.core.rng import Rng
 from obverse.core.units import Neighbours
-from obverse.publish.base import Terms
+from obverse.publish.method import Terms
 from obverse.publish.rounding import on_simplex
-from obverse.publish.synthetic.fitting import estimated, linked, on_simplex_rows, total_of
-from obverse.publish.synthetic.triples import Noisy, pooled
+from obverse.publish.synthetic.fitting import Noisy, estimated, linked, on_simplex_rows, pooled, total_of
 from tests.unit.publish.synthetic import planted as made
 
 ZCDP = Terms("zcdp", Neighbours.ADD_REMOVE)
@@ -26,7 +25,9 @@ def noisy(random: Any, truth: Any, variance: float) -> Noisy:
 
 def test_a_columns_estimate_is_that_of_a_dense_least_squares() -> None:
     random = np.random.default_rng(1)
-    column, other, third = random.integers(0, 50, 5), random.integers(0, 50, (3, 4)), random.integers(0, 50, (2, 3))
+    column = random.integers(0, 50, 5)
+    other = random.integers(0, 50, (3, 4))
+    third = random.integers(0, 50, (2, 3))
     own = noisy(random, column.astype(float), 4.0)
     pairs = {(1, 2): noisy(random, other.astype(float), 9.0), (0, 1): noisy(random, third.astype(float), 2.0)}
     found = estimated(1, own, GROUPS, pairs)
@@ -38,9 +39,12 @@ def test_a_columns_estimate_is_that_of_a_dense_least_squares() -> None:
 
 
 def test_a_columns_variance_is_as_told() -> None:
-    """2,000 simulations of Gaussian noise: a mean of squares strays by 6 sqrt(2 / 2000) of itself with a chance below 1e-8."""
+    """2,000 simulations of Gaussian noise: a mean of squares strays by 6 sqrt(2 / 2000) of itself with a chance
+    below 1e-8.
+    """
     random = np.random.default_rng(2)
-    truth, table = np.array([30.0, 20, 5, 3, 2]), np.array([[10.0, 20], [15, 5], [4, 6]])
+    truth = np.array([30.0, 20, 5, 3, 2])
+    table = np.array([[10.0, 20], [15, 5], [4, 6]])
     errors = []
     for _ in range(2000):
         found = estimated(0, noisy(random, truth, 4.0), GROUPS, {(0, 1): noisy(random, table, 9.0)})
@@ -53,13 +57,16 @@ def test_a_columns_variance_is_as_told() -> None:
 def test_measurements_of_the_same_are_averaged_by_precision() -> None:
     both = pooled([Noisy(np.array([10.0]), 1.0), Noisy(np.array([20.0]), 4.0)])
     assert (both.counts.tolist(), both.variance) == ([12.0], 0.8)
-    assert total_of([Noisy(np.array([10.0]), 1.0), Noisy(np.array([6.0, 6]), 2.0)]) == pytest.approx((10 + 12 / 4) / 1.25)
+    assert total_of([Noisy(np.array([10.0]), 1.0), Noisy(np.array([6.0, 6]), 2.0)]) == pytest.approx(
+        (10 + 12 / 4) / 1.25
+    )
 
 
 def test_a_pairs_table_has_exactly_the_margins_of_its_columns() -> None:
     random = np.random.default_rng(3)
     for _ in range(20):
-        above, here = random.dirichlet(np.ones(4)), random.dirichlet(np.full(6, 0.3))
+        above = random.dirichlet(np.ones(4))
+        here = random.dirichlet(np.full(6, 0.3))
         table = linked(above, here, Noisy(random.normal(0, 0.1, (4, 6)), 0.01))
         assert table.min() >= 0
         assert np.allclose(table.sum(axis=1), above, atol=1e-9)
@@ -67,7 +74,8 @@ def test_a_pairs_table_has_exactly_the_margins_of_its_columns() -> None:
 
 
 def test_noise_alone_shrinks_to_independence_and_a_clear_table_stays() -> None:
-    above, here = np.array([0.6, 0.4]), np.array([0.5, 0.3, 0.2])
+    above = np.array([0.6, 0.4])
+    here = np.array([0.5, 0.3, 0.2])
     plain = np.outer(above, here)
     flat = linked(above, here, Noisy(plain + np.array([[1e-3, 0, -1e-3], [-1e-3, 0, 1e-3]]), 1.0))
     assert np.allclose(flat, plain, atol=1e-12)
@@ -77,7 +85,8 @@ def test_noise_alone_shrinks_to_independence_and_a_clear_table_stays() -> None:
 
 def test_rows_are_projected_as_one_by_one() -> None:
     random = np.random.default_rng(4)
-    values, sums = random.normal(0, 1, (30, 7)), random.random(30)
+    values = random.normal(0, 1, (30, 7))
+    sums = random.random(30)
     sums[3] = 0.0
     found = on_simplex_rows(values, sums)
     for row, total, own in zip(values, sums, found):
@@ -87,7 +96,8 @@ def test_rows_are_projected_as_one_by_one() -> None:
 @pytest.mark.parametrize("terms", made.TERMS, ids=str)
 def test_without_noise_the_trees_tables_are_the_truth(terms: Terms) -> None:
     """The zero-noise limit: exact releases, and variances that are next to nothing."""
-    rows, price = made.planted(), Fraction(10**6)
+    rows = made.planted()
+    price = Fraction(10**6)
     method, measured = made.read(made.walked(rows, terms, price), terms, price)
     found = method.fitted(measured)
     assert found.model.total == pytest.approx(made.ROWS)
@@ -102,10 +112,12 @@ def test_without_noise_the_trees_tables_are_the_truth(terms: Terms) -> None:
 
 
 def test_estimates_and_intervals_of_a_release_hold_the_truth() -> None:
-    """60 releases of 4 columns and 3 pairs, 14 + 34 cells: coverage below 0.95 by six deviations (of the mean over releases,
-    taken as wholly dependent within one: 6 sqrt(0.0475 / 60) = 0.17) has a chance of 1.2e-6 by the binomial law; cells of one
-    release are nearly independent, so it is far below."""
-    rows, price, rng = made.planted(), Fraction(1, 10), Rng()
+    """60 releases of 4 columns and 3 pairs, 14 + 34 cells: coverage below 0.95 by six deviations (of the mean over
+    releases, taken as wholly dependent within one: 6 sqrt(0.0475 / 60) = 0.17) has a chance of 1.2e-6 by the binomial
+    law; cells of one release are nearly independent, so it is far below."""
+    rows = made.planted()
+    price = Fraction(1, 10)
+    rng = Rng()
     held = []
     for _ in range(60):
         method, measured = made.read(made.walked(rows, ZCDP, price, rng), ZCDP, price)

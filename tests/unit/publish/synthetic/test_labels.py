@@ -15,7 +15,10 @@ from obverse.publish.workload import Attribute, Workload
     [
         (("a", "b", "c", None), ["a", "(other)", "missing"]),
         (("a", "b", "c", "(other)", None), ["a", "(rare)", "(other)", "missing"]),
-        (("a", "b", "c", "(other)", "(rare)", "missing", None), ["a", "(rare 2)", "(other)", "(rare)", "missing", "(missing)"]),
+        (
+            ("a", "b", "c", "(other)", "(rare)", "missing", None),
+            ["a", "(rare 2)", "(other)", "(rare)", "missing", "(missing)"],
+        ),
     ],
 )
 def test_no_two_cells_of_a_pair_have_one_name(values: tuple[str | None, ...], names: list[str]) -> None:

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 from obverse.publish.synthetic.check import drawn_apart
-from obverse.publish.synthetic.forest import Grouped
-from obverse.publish.synthetic.junction import Junction, cells, fitted, grown, independent, junction
-from obverse.publish.synthetic.network import Network
+from obverse.publish.synthetic.model import Grouped, Junction, Network, cells, fitted, grown, independent, junction
 from obverse.publish.synthetic.sampling import Shuffle, sampled
 
 SIZES = (3, 2, 4, 3, 2, 2)
@@ -52,7 +50,9 @@ def joint_of(tree: Junction, tables: list[Any]) -> Any:
 
 
 @pytest.mark.parametrize("edges", GRAPHS, ids=str)
-def test_every_pair_is_in_a_clique_and_what_two_share_is_in_all_between_them(edges: tuple[tuple[int, int], ...]) -> None:
+def test_every_pair_is_in_a_clique_and_what_two_share_is_in_all_between_them(
+    edges: tuple[tuple[int, int], ...],
+) -> None:
     tree = junction(SIZES, edges)
     for edge in edges:
         assert any({*edge} <= {*clique} for clique in tree.cliques)
@@ -153,7 +153,8 @@ def test_any_triples_table_is_that_of_the_whole_distribution(edges: tuple[tuple[
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_tree_that_grows_holds_every_part_and_is_no_larger_than_was_told(seed: int) -> None:
-    random, parts = np.random.default_rng(seed), []
+    random = np.random.default_rng(seed)
+    parts = []
     for _ in range(6):
         part = tuple(sorted(random.choice(6, size=random.integers(2, 4), replace=False).tolist()))
         told = cells(grown(SIZES, junction(SIZES, tuple(parts)), part), SIZES)

@@ -11,10 +11,9 @@ import pytest
 
 from obverse.core.errors import Refused
 from obverse.core.units import Neighbours
-from obverse.publish.base import Terms
+from obverse.publish.method import Terms
 from obverse.publish.synthetic.check import drawn_apart
-from obverse.publish.synthetic.forest import Forest, Grouped, rooted
-from obverse.publish.synthetic.network import Network
+from obverse.publish.synthetic.model import Forest, Grouped, Network, rooted
 from obverse.publish.synthetic.sampling import Shuffle, balanced, sampled
 from tests.unit.publish.synthetic import planted as made
 
@@ -53,7 +52,8 @@ def joint(forest: Forest) -> Any:
         else:
             above = forest.parents[place]
             given = forest.given(place) if above < place else forest.given(place).T
-            shape[above], shape[place] = sizes[above], sizes[place]
+            shape[above] = sizes[above]
+            shape[place] = sizes[place]
             found = found * given.reshape(shape)
     return found
 
@@ -68,7 +68,8 @@ def test_any_pairs_table_is_that_of_the_whole_distribution() -> None:
     assert whole.sum() == pytest.approx(1)
     for a, b in combinations(range(5), 2):
         pair = whole.sum(axis=tuple(i for i in range(5) if i not in (a, b)))
-        one, other = forest.columns[a], forest.columns[b]
+        one = forest.columns[a]
+        other = forest.columns[b]
         assert np.allclose(forest.pair(a, b), pair[one.groups][:, other.groups] * one.within[:, None] * other.within)
         assert np.allclose(forest.pair(b, a), forest.pair(a, b).T)
 
@@ -110,9 +111,12 @@ def test_counts_are_less_than_one_from_what_is_expected() -> None:
 
 
 def test_few_rows_have_the_right_chances() -> None:
-    """Three rows, 3,000 times: each value's mean strays by six deviations (at most 6 x 0.87 / sqrt(3000)) below 1e-8."""
+    """Three rows, 3,000 times: each value's mean strays by six deviations (at most 6 x 0.87 / sqrt(3000)) below
+    1e-8.
+    """
     chances = np.array([[0.5, 0.3, 0.15, 0.05]])
-    shuffle, found = Shuffle(b"y"), np.zeros(4)
+    shuffle = Shuffle(b"y")
+    found = np.zeros(4)
     for _ in range(3000):
         found += np.bincount(balanced(np.zeros(3, dtype=np.int64), chances, shuffle), minlength=4)
     assert np.all(np.abs(found / 3000 - 3 * chances[0]) < 6 * 0.87 / 3000**0.5)
@@ -141,7 +145,8 @@ def test_rows_on_a_condition_have_the_models_conditional_distribution(held: dict
 
 
 def test_what_the_model_holds_no_row_of_is_refused() -> None:
-    rows, price = made.planted(), Fraction(10**6)
+    rows = made.planted()
+    price = Fraction(10**6)
     rows[:, 2] = 0
     method, measured = made.read(made.walked(rows, ZCDP, price), ZCDP, price)
     with pytest.raises(Refused) as refused:

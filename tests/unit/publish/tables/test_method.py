@@ -18,11 +18,10 @@ from obverse.mechanisms.base import Additive
 from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.plan.expressions import ColumnFacts, Ref
-from obverse.plan.nodes import Cells, Key
-from obverse.plan.strategy.linear import Kept, Summed
+from obverse.plan.relation import Cells, Key
+from obverse.plan.strategy.matrix import Block, Kept, Strategy, Summed
 from obverse.plan.strategy.pricing import noise_of
-from obverse.plan.strategy.strategy import Block, Strategy
-from obverse.publish.base import Draft, Entries, Measured, Terms
+from obverse.publish.method import Draft, Entries, Measured, Terms
 from obverse.publish.tables.method import Tables
 from obverse.publish.workload import Attribute, Table, Workload
 
@@ -51,7 +50,8 @@ def cells_of(made: Workload, sets: tuple[Table, ...]) -> Cells:
 
 
 def noises(draft: Draft, terms: Terms, made: Workload) -> tuple[Additive, ...]:
-    squared, price = terms.accounting == "zcdp", Fraction(1, 2) if terms.accounting == "zcdp" else Fraction(1)
+    squared = terms.accounting == "zcdp"
+    price = Fraction(1, 2) if terms.accounting == "zcdp" else Fraction(1)
     return noise_of(draft.strategy, cells_of(made, draft.sets), terms.neighbours, price, 1, squared=squared)
 
 
@@ -122,18 +122,21 @@ def test_estimates_and_variances_are_those_of_a_dense_least_squares(tables: tupl
 
 @pytest.mark.parametrize("terms", TERMS, ids=str)
 def test_a_cells_variance_and_interval_are_as_told(terms: Terms) -> None:
-    """600 releases. A mean of squares strays by more than 6 of its standard deviations, which for Laplace noise (kurtosis
-    up to 6) are at most sqrt(5 / 600) of the variance, with a chance below 1e-6 for each of 12 comparisons; coverage below
-    0.95 by 6 sqrt(0.0475 / 600) likewise. Cells of one table are dependent, so they are compared as if they were one."""
+    """600 releases. A mean of squares strays by more than 6 of its standard deviations, which for Laplace noise
+    (kurtosis up to 6) are at most sqrt(5 / 600) of the variance, with a chance below 1e-6 for each of 12 comparisons;
+    coverage below 0.95 by 6 sqrt(0.0475 / 600) likewise. Cells of one table are dependent, so they are compared as if
+    they were one."""
     counts = np.arange(24).reshape(SIZES) * 7 % 11
-    method, rng = Tables(workload(WORKLOADS[3])), Rng()
+    method = Tables(workload(WORKLOADS[3]))
+    rng = Rng()
     errors: dict[Table, list[Any]] = {table: [] for table in method.workload.tables}
     told = method.errors(measured(method, terms, counts, None), terms)
     for _ in range(600):
         for table, one in zip(errors, method.finish(measured(method, terms, counts, rng), terms).tables):
             errors[table].append(one.values - margin(counts, table).reshape(-1))
     for found, expected in zip(errors.values(), told):
-        stddev, half = expected.stddev, expected.half_width
+        stddev = expected.stddev
+        half = expected.half_width
         assert abs(np.mean(np.square(found)) / stddev**2 - 1) < 6 * math.sqrt(5 / 600)
         assert abs(np.mean(found)) < 6 * stddev / math.sqrt(600)
         assert np.mean(np.abs(found) <= half) > 0.95 - 6 * math.sqrt(0.0475 / 600)
@@ -158,7 +161,8 @@ def test_an_interval_holds_sums_of_whole_noise_whatever_its_scale(accounting: An
 
 
 def test_one_table_of_laplace_noise_has_intervals_that_hold() -> None:
-    method, terms = Tables(workload(((0,),))), TERMS[0]
+    method = Tables(workload(((0,),)))
+    terms = TERMS[0]
     (one,) = method.draft(terms).strategy.blocks
     noise = DiscreteLaplace.for_epsilon(1, Fraction("2.39"))
     (told,) = method.errors((Entries(one, noise, 1.0),), terms)
@@ -168,8 +172,11 @@ def test_one_table_of_laplace_noise_has_intervals_that_hold() -> None:
 
 @pytest.mark.parametrize("neighbours", Neighbours)
 @pytest.mark.parametrize("tables", WORKLOADS, ids=str)
-def test_effects_err_no_more_than_tables_measured_as_they_are(tables: tuple[Table, ...], neighbours: Neighbours) -> None:
-    terms, made = Terms("zcdp", neighbours), workload(tables)
+def test_effects_err_no_more_than_tables_measured_as_they_are(
+    tables: tuple[Table, ...], neighbours: Neighbours
+) -> None:
+    terms = Terms("zcdp", neighbours)
+    made = workload(tables)
     method = Tables(made)
     counts = np.zeros(SIZES, dtype=np.int64)
     errors = method.errors(measured(method, terms, counts, None), terms)
@@ -184,7 +191,8 @@ def test_effects_err_no_more_than_tables_measured_as_they_are(tables: tuple[Tabl
 
 @pytest.mark.parametrize("tables", WORKLOADS, ids=str)
 def test_laplace_weights_err_no_more_than_equal_ones(tables: tuple[Table, ...]) -> None:
-    terms, made = Terms("pure", Neighbours.ADD_REMOVE), workload(tables)
+    terms = Terms("pure", Neighbours.ADD_REMOVE)
+    made = workload(tables)
     method = Tables(made)
     counts = np.zeros(SIZES, dtype=np.int64)
     errors = method.errors(measured(method, terms, counts, None), terms)

@@ -18,13 +18,16 @@ from obverse.cli.main import cli
 from obverse.core.errors import BudgetExceeded, Failed, Refused
 from obverse.publish.folder.check import check, opened
 from obverse.publish.folder.write import publish
-from obverse.publish.publish_report import truth
+from obverse.publish.report import truth
 from obverse.publish.tables.private_domains import measured_release
-from obverse.publish.tables.publish_tables import Wanted, table_release
+from obverse.publish.tables.release import table_release
+from obverse.publish.tables.request import Wanted
 from obverse.testing.spies import diff, spy_on, state
 from tests.unit.publish.published import Made, head, made_of
 
-TOML = head("first", "2", "3") + """\
+TOML = (
+    head("first", "2", "3")
+    + """\
 [tables.people]
 source = "people.parquet"
 unit = "row"
@@ -36,6 +39,7 @@ zip = {{ type = "text" }}
 sex = {{ type = "text", values = ["F", "M"], nullable = false }}
 on = {{ type = "date" }}
 """
+)
 MANY = 4000
 PEOPLE = {
     "pay": [float(i % 100) for i in range(MANY)],
@@ -55,21 +59,24 @@ def test_the_shares_are_one_debit_and_add_up_exactly(
     made: Made, accounting: str, neighbours: str, discover: dict[str, str]
 ) -> None:
     session = made(accounting, neighbours)
-    log, before = spy_on(session), state(session.ledger)
+    log = spy_on(session)
+    before = state(session.ledger)
     release = table_release(session, WANTED if discover else replace(WANTED, by=(("pay", "sex"),), discover={}))
     assert log.events == []
     _, found = measured_release(session, release)
     assert log.events == ["reserve", *["run"] * (2 + len(discover)), "settle"]
     assert [entry.kind for entry in diff(before, session.ledger).entries] == ["catalog", "charge", "settle"]
     losses = release.priced.planned.losses
-    spent, delta = session.ledger.spent(), Fraction(1, 10**6)
+    spent = session.ledger.spent()
+    delta = Fraction(1, 10**6)
     shares = [one.share for one in release.first]
     assert shares == [Fraction(1, 10), *([Fraction(1, 5)] if discover else [])]
     if accounting == "pure":
         assert [pure_total(loss)[0] / 2 for loss in losses] == [*shares, 1 - sum(shares)]
         assert (spent.amount, spent.delta) == (2, delta if discover else 0)
     else:
-        rho, hidden = sum(zcdp_total(loss)[0] for loss in losses), sum(zcdp_total(loss)[1] for loss in losses)
+        rho = sum(zcdp_total(loss)[0] for loss in losses)
+        hidden = sum(zcdp_total(loss)[1] for loss in losses)
         assert (spent.amount, spent.delta) == (rho, hidden)
         assert hidden == (delta / 2 if discover else 0)
         assert Fraction(199, 100) < epsilon_of(rho, delta - hidden) <= 2
@@ -93,7 +100,11 @@ def test_what_was_found_stands_in_the_folder_and_the_same_release_again_is_free(
     assert fields["recipe"]["values"]["zip"] == ["z0", "z1", "z2", "z3"]  # a thousand each; but for a chance below 1e-6
     assert [one["share"] for one in fields["before"]] == ["1/10", "1/5"]
     statement = (tmp_path / "r" / "statement.md").read_text()
-    for words in (fields["recipe"]["bins"]["pay"].replace(",", ", "), "there are others than those listed", "1/5 of the price"):
+    for words in (
+        fields["recipe"]["bins"]["pay"].replace(",", ", "),
+        "there are others than those listed",
+        "1/5 of the price",
+    ):
         assert words in statement
     with (tmp_path / "r" / "data" / "02-zip.csv").open(newline="") as file:
         assert [row["zip"] for row in csv.DictReader(file)] == ["z0", "z1", "z2", "z3", ""]
@@ -113,7 +124,9 @@ def test_what_was_found_stands_in_the_folder_and_the_same_release_again_is_free(
 
 
 def test_bins_hold_about_as_many_each(made: Made) -> None:
-    """At epsilon 0.2 a tree's rank is within 400 of 4,000 but for a chance below 1e-6: 4 levels, Laplace noise of scale 20."""
+    """At epsilon 0.2 a tree's rank is within 400 of 4,000 but for a chance below 1e-6: 4 levels, Laplace noise of
+    scale 20.
+    """
     settled, _ = measured_release(made(), table_release(made(), WANTED, Fraction(2)))
     inner = [float(edge) for edge in settled.recipe["bins"]["pay"].split(",")][1:-1]
     assert all(abs(edge - goal) < 12 for edge, goal in zip(inner, (25, 50, 75), strict=True))

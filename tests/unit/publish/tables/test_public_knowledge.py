@@ -15,10 +15,9 @@ from obverse.core.errors import Refused
 from obverse.core.types import Type
 from obverse.core.units import Neighbours
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
-from obverse.publish.base import Entries, Terms
-from obverse.publish.tables.derived import Derived, Rolled
+from obverse.publish.method import Entries, Terms
 from obverse.publish.tables.method import Tables
-from obverse.publish.tables.zeros import Zeros, checked
+from obverse.publish.tables.public_knowledge import Derived, Rolled, Zeros, checked
 from obverse.publish.workload import Attribute, Workload
 
 SHAPE = (2, 3, 2)
@@ -52,15 +51,19 @@ masks = st.lists(st.booleans(), min_size=6, max_size=6).filter(lambda one: not a
 
 @settings(max_examples=80, deadline=None)
 @given(masks, st.integers(0, 2**32 - 1))
-def test_estimates_and_variances_are_those_of_the_dense_solution_without_the_empty_cells(mask: list[bool], seed: int) -> None:
+def test_estimates_and_variances_are_those_of_the_dense_solution_without_the_empty_cells(
+    mask: list[bool], seed: int
+) -> None:
     empty = np.array(mask).reshape(2, 3)
-    made, rng = method(empty), np.random.default_rng(seed)
+    made = method(empty)
+    rng = np.random.default_rng(seed)
     values = [rng.integers(-20, 50, 6), rng.integers(-20, 50, 6)]
     entries = measured(made, values)
     kept = ~np.repeat(empty.reshape(-1), 2)
     design = np.vstack([matrix(t)[:, kept] / e.variance**0.5 for t, e in zip(WORKLOAD.tables, entries)])
     answers = np.hstack([v / e.variance**0.5 for v, e in zip(values, entries)])
-    solved, covariance = np.linalg.pinv(design) @ answers, np.linalg.pinv(design.T @ design)
+    solved = np.linalg.pinv(design) @ answers
+    covariance = np.linalg.pinv(design.T @ design)
     sums = [matrix(t)[:, kept] for t in WORKLOAD.tables]
     sums.append(np.vstack([sums[0].reshape(2, 3, -1)[a][g == GROUPS].sum(axis=0) for a in range(2) for g in range(2)]))
     sums.append(np.vstack([sums[1].reshape(3, 2, -1)[g == GROUPS].sum(axis=(0, 1)) for g in range(2)]))
@@ -71,8 +74,11 @@ def test_estimates_and_variances_are_those_of_the_dense_solution_without_the_emp
 
 @settings(max_examples=60, deadline=None)
 @given(masks, st.integers(0, 2**32 - 1), st.sampled_from([0.0, 30.0]))
-def test_whole_numbers_are_zero_there_agree_and_are_the_truth_without_noise(mask: list[bool], seed: int, noise: float) -> None:
-    empty, rng = np.array(mask).reshape(2, 3), np.random.default_rng(seed)
+def test_whole_numbers_are_zero_there_agree_and_are_the_truth_without_noise(
+    mask: list[bool], seed: int, noise: float
+) -> None:
+    empty = np.array(mask).reshape(2, 3)
+    rng = np.random.default_rng(seed)
     made = method(empty)
     joint = rng.poisson(3, SHAPE) * ~empty[:, :, None]
     truth = [matrix(t) @ joint.reshape(-1) for t in WORKLOAD.tables]

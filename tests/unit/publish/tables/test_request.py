@@ -15,9 +15,10 @@ from obverse.cli.main import cli
 from obverse.core.errors import Refused
 from obverse.publish.folder.check import check, opened
 from obverse.publish.folder.write import publish
-from obverse.publish.publish_report import truth
+from obverse.publish.report import truth
 from obverse.publish.tables.method import Tables
-from obverse.publish.tables.publish_tables import Wanted, table_release
+from obverse.publish.tables.release import table_release
+from obverse.publish.tables.request import Wanted
 from obverse.testing import synthetic
 from obverse.testing.spies import diff, spy_on, state
 from tests.unit.publish.published import rows
@@ -65,8 +66,11 @@ def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[obverse.
         yield opened_
 
 
-def test_empty_cells_cost_nothing_and_rows_found_there_are_counted_nowhere(session: obverse.Session, tmp_path: Path) -> None:
-    log, before = spy_on(session), state(session.ledger)
+def test_empty_cells_cost_nothing_and_rows_found_there_are_counted_nowhere(
+    session: obverse.Session, tmp_path: Path
+) -> None:
+    log = spy_on(session)
+    before = state(session.ledger)
     release = table_release(session, WANTED)
     assert diff(before, session.ledger).empty
     assert "reserve" not in log.events
@@ -75,7 +79,9 @@ def test_empty_cells_cost_nothing_and_rows_found_there_are_counted_nowhere(sessi
     done = publish(session, release, tmp_path / "r")
     assert all(one.holds for one in check(tmp_path / "r"))
     assert "zeros" in {one.name for one in done.checks}
-    (cell,) = [row for row in rows(tmp_path / "r/data/01-sex-pregnant.csv") if (row["sex"], row["pregnant"]) == ("M", "true")]
+    (cell,) = [
+        row for row in rows(tmp_path / "r/data/01-sex-pregnant.csv") if (row["sex"], row["pregnant"]) == ("M", "true")
+    ]
     assert [float(cell[name]) for name in ("count", "estimate", "low", "high")] == [0, 0, 0, 0]
     assert "Rows for which it holds, were there any, are counted nowhere" in (tmp_path / "r/statement.md").read_text()
     exact = truth(session, opened(tmp_path / "r"), "a look")
@@ -86,8 +92,13 @@ def test_a_derived_column_stands_beside_its_source_and_a_table_of_it_is_its_sum(
     session: obverse.Session, tmp_path: Path
 ) -> None:
     publish(session, table_release(session, WANTED), tmp_path / "r")
-    base, made = rows(tmp_path / "r/data/02-sex-age.csv"), rows(tmp_path / "r/data/04-sex_adult.csv")
-    assert {(row["age"], row["adult"]) for row in base} == {("0 to 17", "false"), ("18 to 64", "true"), ("65 to 90", "true")}
+    base = rows(tmp_path / "r/data/02-sex-age.csv")
+    made = rows(tmp_path / "r/data/04-sex_adult.csv")
+    assert {(row["age"], row["adult"]) for row in base} == {
+        ("0 to 17", "false"),
+        ("18 to 64", "true"),
+        ("65 to 90", "true"),
+    }
     for row in made:
         same = [one for one in base if (one["sex"], one["adult"]) == (row["sex"], row["adult"])]
         assert int(row["count"]) == sum(int(one["count"]) for one in same)
@@ -111,7 +122,9 @@ def test_a_derived_column_stands_beside_its_source_and_a_table_of_it_is_its_sum(
         (Wanted("people", (("z", "zip"),), {}, "", {"zip": "0.1"}, derive={"z": "zip = 'z'"}), "bad_derivation"),
     ],
 )
-def test_what_is_no_public_knowledge_about_cells_is_refused(session: obverse.Session, wanted: Wanted, code: str) -> None:
+def test_what_is_no_public_knowledge_about_cells_is_refused(
+    session: obverse.Session, wanted: Wanted, code: str
+) -> None:
     before = state(session.ledger)
     with pytest.raises(Refused) as refused:
         table_release(session, wanted, Fraction(1), Fraction(1, 10**6))
@@ -120,7 +133,9 @@ def test_what_is_no_public_knowledge_about_cells_is_refused(session: obverse.Ses
 
 
 def test_a_column_may_have_any_name(session: obverse.Session) -> None:
-    release = table_release(session, Wanted("people", (("n", "sex"),), {}, zeros="NOT n", derive={"v": "n OR sex = 'M'"}))
+    release = table_release(
+        session, Wanted("people", (("n", "sex"),), {}, zeros="NOT n", derive={"v": "n OR sex = 'M'"})
+    )
     assert isinstance(release.method, Tables)
     assert release.method.zeros is not None
     assert release.method.zeros.empty.tolist() == [True, False]

@@ -24,7 +24,10 @@ def service(home_of_the_run: None, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(autouse=True)
 def nobody_has_guessed(request: pytest.FixtureRequest) -> None:
-    """Failures are counted by address, and all tests have the same. Time stands still: nothing is forgiven meanwhile."""
+    """Failures are counted by address, and all tests have the same.
+
+    Time stands still: nothing is forgiven meanwhile.
+    """
     if "service" in request.fixturenames:
         client = request.getfixturevalue("service").client
         client.cookies.clear()

@@ -10,11 +10,15 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from obverse.server.http.bodies import parsed
-from obverse.server.http.shapes import Question
-from obverse.server.http.trace import Told
+from obverse.server.http.request_context import Told
+from obverse.server.http.schemas import Question
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
@@ -27,9 +31,26 @@ def test_what_has_one_meaning_is_read_as_it_was_written(value: object) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [b'{"a":1,"a":2}', b'{"x":{"a":1,"\\u0061":2}}', b"NaN", b"[Infinity]", b"-Infinity", b"1e400", b"-1e999", b"", b"{",
-     b"\xff", b'"\xed\xa0\x80"', b"[" * 100_000, b"1" * 10_000, b"{'a':1}", b"[1,]", b"// x\n1", b"\xef\xbb\xbf1"],
-)  # fmt: skip
+    [
+        b'{"a":1,"a":2}',
+        b'{"x":{"a":1,"\\u0061":2}}',
+        b"NaN",
+        b"[Infinity]",
+        b"-Infinity",
+        b"1e400",
+        b"-1e999",
+        b"",
+        b"{",
+        b"\xff",
+        b'"\xed\xa0\x80"',
+        b"[" * 100_000,
+        b"1" * 10_000,
+        b"{'a':1}",
+        b"[1,]",
+        b"// x\n1",
+        b"\xef\xbb\xbf1",
+    ],
+)
 def test_what_two_readers_could_take_differently_is_refused(text: bytes) -> None:
     with pytest.raises(Told) as told:
         parsed(text)

@@ -11,10 +11,14 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance, status_code_conformance
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
 
 from obverse.curator import accounts
-from obverse.server.http.described import page
+from obverse.server.http.app import page
 from tests.http_services import listening, write_project
 
 DOCS = Path(__file__).parents[4] / "docs"
@@ -26,7 +30,9 @@ schema = schemathesis.openapi.from_path(DOCS / "openapi.json")
 def served(home_of_the_run: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[str, str]]]:
     """A server of its own, for it is asked and told anything; its address and a token of each role."""
     folder = write_project(tmp_path_factory.mktemp("described") / "hospital", people=50)
-    tokens = {name: accounts.issue(folder, name, role).token for name, role in (("ana", "analyst"), ("cora", "curator"))}
+    tokens = {
+        name: accounts.issue(folder, name, role).token for name, role in (("ana", "analyst"), ("cora", "curator"))
+    }
     with pytest.MonkeyPatch.context() as patch:
         for limit in ("login.OF_ADDRESS", "login.OF_NAME", "service.STRANGERS"):
             patch.setattr(f"obverse.server.http.{limit}", 10**6)
@@ -36,7 +42,7 @@ def served(home_of_the_run: None, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 def test_what_is_checked_in_is_what_the_service_says() -> None:
-    """Renew it with: python -m obverse.server.http.described > docs/openapi.json"""
+    """Renew it with: python -m obverse.server.http.app > docs/openapi.json"""
     assert (DOCS / "openapi.json").read_text() == page()
     assert json.loads(page())["openapi"] == "3.1.0"
 

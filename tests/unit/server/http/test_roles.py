@@ -9,8 +9,12 @@ import pytest
 from tests.http_services import COUNT, Running
 
 QUESTION = {"sql": COUNT}
-ANYBODY, NOBODY = (200, 200, 200, 200), (401, 403, 200, 403)  # stranger, analyst, curator, reviewer
-ACCOUNTS, ALL, BOTH = (401, 200, 200, 200), (401, 200, 200, 403), (401, 403, 200, 200)
+# stranger, analyst, curator, reviewer
+ANYBODY = (200, 200, 200, 200)
+NOBODY = (401, 403, 200, 403)
+ACCOUNTS = (401, 200, 200, 200)
+ALL = (401, 200, 200, 403)
+BOTH = (401, 403, 200, 200)
 ROUTES: list[tuple[str, str, Any, tuple[int, int, int, int]]] = [
     ("POST", "/ask", QUESTION, ALL),
     ("POST", "/explain", QUESTION, ACCOUNTS),

@@ -1,4 +1,6 @@
-"""A service as it runs: what it refuses to start with, its sockets, an orderly stop, and two servers with one budget."""
+"""A service as it runs: what it refuses to start with, its sockets, an orderly stop, and two servers with one
+budget.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,10 @@ import obverse
 from obverse.core.errors import Refused
 from obverse.curator import accounts
 from obverse.server import run
-from obverse.server.desk import Desk
 from obverse.server.http import connections
-from obverse.server.http.addresses import loopback
-from obverse.server.metrics import Metrics
-from obverse.server.notes import Notes
+from obverse.server.http.connections import loopback
+from obverse.server.observability import Metrics, Notes
+from obverse.server.queries import Desk
 from obverse.server.run import Settings, checked, opened
 from tests.http_services import listening, write_project
 
@@ -143,7 +144,10 @@ def test_a_proxy_is_known_by_its_address_and_is_not_everybody(told: str) -> None
 
 @pytest.mark.parametrize(
     ("settings", "code"),
-    [({"certificate": Path("a.pem")}, "tls_incomplete"), ({"certificate": Path("a"), "key": Path("b")}, "tls_unreadable")],
+    [
+        ({"certificate": Path("a.pem")}, "tls_incomplete"),
+        ({"certificate": Path("a"), "key": Path("b")}, "tls_unreadable"),
+    ],
 )
 def test_tls_needs_both_files_and_readable_ones(settings: dict[str, Path], code: str) -> None:
     with pytest.raises(Refused) as refused:
@@ -152,7 +156,8 @@ def test_tls_needs_both_files_and_readable_ones(settings: dict[str, Path], code:
 
 
 def test_projects_have_names_of_their_own_that_fit_into_an_address(home_of_the_run: None, tmp_path: Path) -> None:
-    first, second = write_project(tmp_path / "a", people=62), write_project(tmp_path / "b", people=63)
+    first = write_project(tmp_path / "a", people=62)
+    second = write_project(tmp_path / "b", people=63)
     slashed = write_project(tmp_path / "c", "a/b", people=64)
     for projects, code in (((first, second), "project_twice"), ((slashed,), "bad_name")):
         with pytest.raises(Refused) as refused, opened(projects):
@@ -180,7 +185,8 @@ def certified(tmp_path: Path) -> tuple[Path, Path]:
         x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
         .serial_number(1).not_valid_before(now).not_valid_after(now + dt.timedelta(days=1)).sign(key, hashes.SHA256())
     )  # fmt: skip
-    certificate, private = tmp_path / "cert.pem", tmp_path / "key.pem"
+    certificate = tmp_path / "cert.pem"
+    private = tmp_path / "key.pem"
     certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
     plain = serialization.NoEncryption()
     private.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain))
@@ -303,7 +309,10 @@ def _dropped(sock: socket.socket, drip: bytes, seconds: float) -> bool:
 def test_a_connection_that_was_good_once_is_not_kept_by_drops(
     after: bytes, home_of_the_run: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with listening(write_project(tmp_path / "hospital", people=67)) as address, socket.create_connection(address) as sock:
+    with (
+        listening(write_project(tmp_path / "hospital", people=67)) as address,
+        socket.create_connection(address) as sock,
+    ):
         sock.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
         assert sock.recv(4096).startswith(b"HTTP/1.1 200")
         monkeypatch.setattr(connections, "HEAD_S", 0.3)
@@ -315,7 +324,8 @@ def test_a_reply_that_nobody_reads_is_given_up(
     home_of_the_run: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "READ_S", 0.3)
-    lost, honest = threading.Event(), connections.Punctual.connection_lost
+    lost = threading.Event()
+    honest = connections.Punctual.connection_lost
 
     def given_up(self: connections.Punctual, error: Exception | None) -> None:
         honest(self, error)
@@ -385,7 +395,8 @@ def test_one_address_has_so_many_connections_that_shake_no_hands_over_tls(
         with socket.create_connection(address, timeout=60) as sock, contextlib.suppress(ConnectionError):
             assert sock.recv(1) == b"", "it is closed, not heard"
         silent[0].close()
-        deadline, said = time.monotonic() + 60, b""
+        deadline = time.monotonic() + 60
+        said = b""
         while not said and time.monotonic() < deadline:  # until the server has seen that it was closed
             plain = held.enter_context(socket.create_connection(address, timeout=60))
             with contextlib.suppress(OSError), trusting.wrap_socket(plain) as sock:
@@ -395,7 +406,9 @@ def test_one_address_has_so_many_connections_that_shake_no_hands_over_tls(
 
 
 def test_connections_are_counted_by_address_unless_it_is_a_proxys() -> None:
-    counted = [_counted(*told) for told in (("10.0.0.5", ""), ("10.0.0.5", "10.0.0.0/28"), ("10.0.0.99", "10.0.0.0/28"))]
+    counted = [
+        _counted(*told) for told in (("10.0.0.5", ""), ("10.0.0.5", "10.0.0.0/28"), ("10.0.0.99", "10.0.0.0/28"))
+    ]
     assert counted == ["10.0.0.5", "", "10.0.0.99"]
     assert _counted("::ffff:10.0.0.5", "192.0.2.1, 10.0.0.5") == ""
     assert _counted("2001:db8::1", "") == _counted("2001:db8::2", "") != _counted("2001:db8:0:1::1", "")
@@ -405,5 +418,6 @@ def test_connections_are_counted_by_address_unless_it_is_a_proxys() -> None:
 def _counted(address: str, proxies: str) -> str:
     settings = Settings(host="127.0.0.1", port=0, proxies=proxies)
     protocol = connections.Punctual.__new__(connections.Punctual)
-    protocol.config, protocol.client = run._configured(None, settings), (address, 4711)
+    protocol.config = run._configured(None, settings)
+    protocol.client = (address, 4711)
     return protocol._counted_by()

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from obverse.answers.answer import Answer
-from obverse.collect.accept import Submitted
+from obverse.collect.collector import Submitted
 from obverse.curator import accounts
 from obverse.server import survey_inbox as inbox
 from obverse.server.errors import TooMany
@@ -51,7 +51,8 @@ def test_who_signs_in_has_not_guessed(service: Running, someone: str, monkeypatc
 
 
 def test_a_project_that_cannot_be_opened_is_not_told_of_elsewhere(home_of_the_run: None, tmp_path: Path) -> None:
-    folder, other = write_project(tmp_path / "hospital", people=71), write_project(tmp_path / "census", "census", people=72)
+    folder = write_project(tmp_path / "hospital", people=71)
+    other = write_project(tmp_path / "census", "census", people=72)
     with running(folder, other) as service:
         service.tokens["nobody"] = "obv_" + "x" * 43
         (other / "obverse.toml").write_text("nonsense")
@@ -81,7 +82,9 @@ def test_reports_on_their_way_to_a_slow_disk_count_as_waiting(monkeypatch: pytes
                 await written.wait()
                 return [None] * 10
 
-        boxes, taken, tasks = inbox.Inboxes(Slow(), wait_s=0.01), 0, []  # type: ignore[arg-type]
+        boxes = inbox.Inboxes(Slow(), wait_s=0.01)
+        taken = 0
+        tasks = []
         for _ in range(8):
             task = asyncio.ensure_future(boxes.put("p", "s", [Submitted(b"", b"")] * 4))
             await asyncio.sleep(0.03)

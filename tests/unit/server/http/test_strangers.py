@@ -15,11 +15,11 @@ from argon2.profiles import CHEAPEST
 from joserfc.jwk import KeySet
 
 from obverse.curator import accounts
-from obverse.server.desk import Desk
-from obverse.server.host import Host
-from obverse.server.http import callers, login
+from obverse.server.http import auth, login
+from obverse.server.project import Host
+from obverse.server.queries import Desk
 from tests.http_services import Running, running, write_project
-from tests.unit.server.http.test_oidc import AUDIENCE, ISSUER, KEYS, token
+from tests.unit.server.http.test_auth import AUDIENCE, ISSUER, KEYS, token
 
 ELSEWHERE = "https://elsewhere.example"
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -40,7 +40,9 @@ def three(home_of_the_run: None, tmp_path_factory: pytest.TempPathFactory) -> It
         write_project(root / "census", "census", people=61, more=issuer(root / "census", ELSEWHERE)),
         write_project(root / "plain", "plain", people=62),
     ]
-    with running(write_project(root / "hospital", people=63, more=issuer(root / "hospital", ISSUER)), *others) as started:
+    with running(
+        write_project(root / "hospital", people=63, more=issuer(root / "hospital", ISSUER)), *others
+    ) as started:
         yield started
 
 
@@ -66,7 +68,7 @@ def work(three: Running, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         monkeypatch.setattr(owner, name, lambda *args, **more: done.update([what]) or honest(*args, **more))
 
     counted(Host, "clerk", "ledgers")
-    counted(callers, "named_by", "signatures")
+    counted(auth, "named_by", "signatures")
     counted(login, "_verified", "passwords")
     cheap = PasswordHasher.from_parameters(CHEAPEST)
     monkeypatch.setattr(login, "_dummy", lambda: cheap.hash("nothing"))
@@ -106,7 +108,8 @@ SHOWN: dict[str, Callable[[Running, str], Any]] = {
 
 @pytest.mark.parametrize("shown", SHOWN)
 def test_the_same_work_is_done_for_every_project_and_for_none(shown: str, three: Running, work: Counter[str]) -> None:
-    done, told = [], []
+    done = []
+    told = []
     for project in ("hospital", "census", "plain", "nowhere"):
         work.clear()
         reply = SHOWN[shown](three, project)
@@ -119,13 +122,15 @@ def test_the_same_work_is_done_for_every_project_and_for_none(shown: str, three:
 
 
 @pytest.mark.parametrize(
-    "path", ["surveys", "surveys/none", "surveys/none/reports", "releases", "releases/none", "releases/a/b", "transparency"]
+    "path",
+    ["surveys", "surveys/none", "surveys/none/reports", "releases", "releases/none", "releases/a/b", "transparency"],
 )
 def test_the_same_work_is_done_where_a_project_has_nothing_for_everybody(
     path: str, bare: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither the reply nor the threads that it takes tell whether there is such a project."""
-    done, told = [], []
+    done = []
+    told = []
     honest = Desk._work
     for project in ("hospital", "nowhere"):
         count: list[str] = []
@@ -157,7 +162,8 @@ def test_for_who_has_a_token_elsewhere_the_same_is_done(three: Running, work: Co
 
 
 def test_what_an_issuer_says_counts_where_it_is_declared_and_nowhere_else(three: Running, work: Counter[str]) -> None:
-    theirs, other = by_bearer(token(sub="ana")), by_bearer(token(sub="ana", iss=ELSEWHERE))
+    theirs = by_bearer(token(sub="ana"))
+    other = by_bearer(token(sub="ana", iss=ELSEWHERE))
     assert [theirs(three, project).status_code for project in ("hospital", "census", "plain")] == [200, 401, 401]
     assert other(three, "hospital").status_code == 401
 
@@ -181,7 +187,9 @@ def test_keys_that_cannot_be_read_let_nobody_in_and_tell_the_operator(
     assert "oidc_keys_unreadable" in caplog.text
 
 
-def test_a_project_that_cannot_be_opened_does_not_tell_which_others_there_are(three: Running, work: Counter[str]) -> None:
+def test_a_project_that_cannot_be_opened_does_not_tell_which_others_there_are(
+    three: Running, work: Counter[str]
+) -> None:
     """The first one stands in for those that are not here; broken, it is not told of in their stead."""
     toml = three.folder / "obverse.toml"
     whole = toml.read_text()

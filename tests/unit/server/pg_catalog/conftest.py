@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from obverse.server.pg_catalog import keeper
-from obverse.server.pg_catalog.context import Asking
-from obverse.server.pg_catalog.shadow import Shadow
+from obverse.server.pg_catalog import catalog
+from obverse.server.pg_catalog.catalog import Shadow
+from obverse.server.pg_catalog.relations import Asking
 from obverse.server.postgres.settings import fresh
 from obverse.session.views import ColumnView, TableView
 
@@ -37,7 +37,8 @@ WHO = Asking("ana", "hospital", fresh("ana", {}).now, (), 7)
 def shadow() -> Iterator[Shadow]:
     made = Shadow("hospital", VIEWS, ThreadPoolExecutor(1))
     with pytest.MonkeyPatch.context() as patience:
-        patience.setattr(keeper, "LIMIT_S", 60.0)  # what is slow here is the machine; tests of what is too slow set their own
+        # what is slow here is the machine; tests of what is too slow set their own
+        patience.setattr(catalog, "LIMIT_S", 60.0)
         yield made
     made.close()
 

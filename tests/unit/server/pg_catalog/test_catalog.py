@@ -13,12 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from obverse.core.errors import Refused
-from obverse.server.pg_catalog import keeper, rewriting
-from obverse.server.pg_catalog.context import Declared
-from obverse.server.pg_catalog.keeper import Keeper
-from obverse.server.pg_catalog.relations import FIRST, LAST, oids
-from obverse.server.pg_catalog.rewriting import read, rewritten
-from obverse.server.pg_catalog.shadow import Shadow
+from obverse.server.pg_catalog import catalog, rewrite
+from obverse.server.pg_catalog.catalog import Keeper, Shadow
+from obverse.server.pg_catalog.relations import FIRST, LAST, Declared, oids
+from obverse.server.pg_catalog.rewrite import read, rewritten
 from tests.effort import Ruler, effort, ruler
 from tests.unit.server.pg_catalog.conftest import VIEWS, WHO
 from tests.unit.server.pg_catalog.tool_queries import TOOLS
@@ -66,7 +64,7 @@ def test_a_name_of_with_reaches_nothing_where_with_does_not(name: str, ask: Ask)
 
 
 def test_names_of_with_hide_relations_and_are_found_in_either_case(ask: Ask) -> None:
-    text = 'WITH a AS (SELECT 1 AS x), B AS (SELECT x + 1 AS y FROM A) SELECT b.y, t.x FROM b JOIN a AS t ON t.x < B.y'
+    text = "WITH a AS (SELECT 1 AS x), B AS (SELECT x + 1 AS y FROM A) SELECT b.y, t.x FROM b JOIN a AS t ON t.x < B.y"
     assert ask(text) == (["y", "x"], [(2, 1)])
     assert ask('WITH "A b" AS (SELECT 3 AS z) SELECT "A b".z FROM "A b"') == (["z"], [(3,)])
     assert ask("WITH t(p, q) AS (SELECT 1, 2) SELECT q FROM t") == (["q"], [(2,)])
@@ -75,14 +73,19 @@ def test_names_of_with_hide_relations_and_are_found_in_either_case(ask: Ask) -> 
 @pytest.mark.parametrize(
     ("step", "text"),
     [
-        ("relation", "SELECT datname FROM pg_database"), ("relation", "SELECT 1 FROM (SELECT * FROM duckdb_settings) AS a"),
-        ("_identity", "SELECT version()"), ("_identity", "SELECT current_setting('threads')"),
-        ("_identity", "SELECT current_database()"), ("_identity", "SELECT upper(current_user)"),
+        ("relation", "SELECT datname FROM pg_database"),
+        ("relation", "SELECT 1 FROM (SELECT * FROM duckdb_settings) AS a"),
+        ("_identity", "SELECT version()"),
+        ("_identity", "SELECT current_setting('threads')"),
+        ("_identity", "SELECT current_database()"),
+        ("_identity", "SELECT upper(current_user)"),
     ],
-)  # fmt: skip
-def test_what_a_step_leaves_as_it_was_is_refused(step: str, text: str, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+)
+def test_what_a_step_leaves_as_it_was_is_refused(
+    step: str, text: str, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The engine has relations and functions of the same names: whatever is not ours at the end is not asked."""
-    monkeypatch.setattr(rewriting, step, lambda node, *_: node)
+    monkeypatch.setattr(rewrite, step, lambda node, *_: node)
     with pytest.raises(Refused) as refused:
         ask(text)
     assert refused.value.code in ("catalogue_relation", "catalogue_function")
@@ -145,7 +148,9 @@ def test_who_asks_and_where_is_told_as_it_is(ask: Ask) -> None:
     named = ["count", "?column?", "text", "bool", "case"]
     assert ask("SELECT count(*), 1 + 1, 'a'::text, true, CASE WHEN true THEN 1 END")[0] == named
     assert ask("SELECT relname FROM pg_class WHERE oid = $1::regclass", "visits")[1] == [("visits",)]
-    assert ask("SELECT 'visits'::regclass::oid, 301696248::regclass, to_regclass('none')")[1] == [(301696248, "visits", None)]
+    assert ask("SELECT 'visits'::regclass::oid, 301696248::regclass, to_regclass('none')")[1] == [
+        (301696248, "visits", None)
+    ]
 
 
 def test_nothing_is_told_of_sizes_others_and_statistics(ask: Ask) -> None:
@@ -190,19 +195,27 @@ def test_the_catalogue_is_not_mixed_with_tables(text: str, shadow: Shadow) -> No
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("SELECT * FROM pg_catalog.pg_nothing", "catalogue_relation"), ("SELECT 'none'::regclass", "catalogue_relation"),
-        ("SELECT * FROM read_csv('/etc/passwd')", "catalogue_function"), ("SELECT getenv('HOME')", "catalogue_function"),
-        ("SELECT * FROM duckdb_settings()", "catalogue_function"), ("SELECT pg_sleep(9)", "catalogue_function"),
-        ("SELECT repeat('x', 1000000000)", "catalogue_function"), ("SELECT pg_read_file('/etc/passwd')", "catalogue_function"),
-        ("SELECT * FROM query('select 1')", "catalogue_function"), ("SELECT range(1000000000)", "catalogue_function"),
-        ("SELECT lpad('x', 1000000000, 'x')", "catalogue_function"), ("SELECT 'none'::regtype", "catalogue_type"),
+        ("SELECT * FROM pg_catalog.pg_nothing", "catalogue_relation"),
+        ("SELECT 'none'::regclass", "catalogue_relation"),
+        ("SELECT * FROM read_csv('/etc/passwd')", "catalogue_function"),
+        ("SELECT getenv('HOME')", "catalogue_function"),
+        ("SELECT * FROM duckdb_settings()", "catalogue_function"),
+        ("SELECT pg_sleep(9)", "catalogue_function"),
+        ("SELECT repeat('x', 1000000000)", "catalogue_function"),
+        ("SELECT pg_read_file('/etc/passwd')", "catalogue_function"),
+        ("SELECT * FROM query('select 1')", "catalogue_function"),
+        ("SELECT range(1000000000)", "catalogue_function"),
+        ("SELECT lpad('x', 1000000000, 'x')", "catalogue_function"),
+        ("SELECT 'none'::regtype", "catalogue_type"),
         ("WITH RECURSIVE a AS (SELECT 1 UNION ALL SELECT 1 FROM a) SELECT * FROM a", "catalogue_unanswered"),
-        ("SELECT nothing FROM pg_class", "catalogue_unanswered"), ("SELECT 1 INTO x", "catalogue_unanswered"),
-        ("SELECT format('%9999999d', 1)", "catalogue_function"), ("SELECT $1", "bad_parameter"),
+        ("SELECT nothing FROM pg_class", "catalogue_unanswered"),
+        ("SELECT 1 INTO x", "catalogue_unanswered"),
+        ("SELECT format('%9999999d', 1)", "catalogue_function"),
+        ("SELECT $1", "bad_parameter"),
         ("SELECT generate_series(1, 5, 0)", "catalogue_function"),
         ("SELECT 1 FROM pg_class FOR UPDATE", "catalogue_unanswered"),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_listed_is_refused(text: str, code: str, ask: Ask) -> None:
     with pytest.raises(Refused) as refused:
         ask(text)
@@ -213,13 +226,18 @@ def test_what_is_not_listed_is_refused(text: str, code: str, ask: Ask) -> None:
 BOMBS = {
     "rows": "SELECT 1 FROM " + ", ".join(f"pg_type t{n}" for n in range(8)),
     "counted": "SELECT count(*) FROM " + ", ".join(f"pg_type t{n}" for n in range(8)),
-    "doubled": "SELECT length(a) FROM " + "(SELECT a || a AS a FROM " * 40 + "(SELECT 'xxxxxxxxxxxxxxxx' AS a) t" + ") t" * 40,
+    "doubled": "SELECT length(a) FROM "
+    + "(SELECT a || a AS a FROM " * 40
+    + "(SELECT 'xxxxxxxxxxxxxxxx' AS a) t"
+    + ") t" * 40,
     "replaced": "SELECT " + "replace(" * 12 + "'aaaaaaaaaa'" + ", 'a', 'aaaaaaaaaa')" * 12,
-    "gathered": "SELECT string_agg(a.typname || b.typname || c.typname, ',') FROM pg_type a, pg_type b, pg_type c, pg_type d",
+    "gathered": "SELECT string_agg(a.typname || b.typname || c.typname, ',') FROM pg_type a, pg_type b, pg_type c, "
+    "pg_type d",
     "listed": "SELECT array_agg(a.oid) FROM pg_type a, pg_type b, pg_type c, pg_type d",
     "series": "SELECT count(*) FROM " + ", ".join(f"generate_series(1, 1000000000) {name}" for name in "abc"),
-    "wide": "SELECT " + ", ".join(["a.typname || b.typname || 'xxxxxxxxxxxxxxxxxx'"] * 900) + " FROM pg_type a, pg_type b",
-}  # fmt: skip
+    "wide": "SELECT " + ", ".join(["a.typname || b.typname || 'xxxxxxxxxxxxxxxxxx'"] * 900) + " FROM pg_type a, "
+    "pg_type b",
+}
 
 
 @pytest.fixture(scope="module")
@@ -233,7 +251,7 @@ def test_bombs_end_with_the_process_that_they_are_in(
     bomb: str, ask: Ask, share: Ruler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Seconds count by the share of them in which a process that wants a processor has one."""
-    monkeypatch.setattr(keeper, "LIMIT_S", 0.7)
+    monkeypatch.setattr(catalog, "LIMIT_S", 0.7)
     share.measure_from(began := time.monotonic())
     with pytest.raises(Refused) as refused:
         ask(BOMBS[bomb])
@@ -256,8 +274,18 @@ def test_the_process_can_reach_nothing() -> None:
     """Even the text of a query, which no analyst can send, opens no file and starts nothing."""
     kept = Keeper([("CREATE SCHEMA x", [])])
     try:
-        for sql in ("FROM read_csv('/etc/passwd')", "COPY (SELECT 1) TO '/tmp/a.csv'", "INSTALL httpfs", "ATTACH '/tmp/a.db'"):
-            assert kept.ask(sql)["error"] in ("PermissionException", "IOException", "CatalogException", "BinderException")
+        for sql in (
+            "FROM read_csv('/etc/passwd')",
+            "COPY (SELECT 1) TO '/tmp/a.csv'",
+            "INSTALL httpfs",
+            "ATTACH '/tmp/a.db'",
+        ):
+            assert kept.ask(sql)["error"] in (
+                "PermissionException",
+                "IOException",
+                "CatalogException",
+                "BinderException",
+            )
         assert kept.ask("SET threads = 4")["error"] == "InvalidInputException"
         assert kept.ask("SELECT 1 AS a") == {"columns": [["a", "INTEGER"]], "rows": [[1]]}
     finally:

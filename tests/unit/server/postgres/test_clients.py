@@ -53,12 +53,14 @@ def test_psycopg_asks_in_text_and_binary(wired: Wired) -> None:
         with connection.transaction():
             assert connection.execute(GROUPED).fetchall() == plain
         with connection.pipeline():
-            first, second = connection.execute("SELECT 1"), connection.execute(GROUPED)
+            first = connection.execute("SELECT 1")
+            second = connection.execute(GROUPED)
         assert (first.fetchone(), second.fetchall()) == ((1,), plain)
 
 
 def test_drivers_come_over_tls(wired: Wired, certificate: ssl.SSLContext) -> None:
-    psycopg, asyncpg = needed("psycopg"), needed("asyncpg")
+    psycopg = needed("psycopg")
+    asyncpg = needed("asyncpg")
     serving = wired.another(ssl_context=certificate, tls_required=True)
     given = {**address(wired), "port": serving.port}
     with psycopg.connect(dbname="hospital", sslmode="require", **given) as connection:
@@ -111,7 +113,8 @@ def test_asyncpg_asks_in_binary_and_reads_on(wired: Wired) -> None:
             rows = [row async for row in connection.cursor(GROUPED, prefetch=1)]
         assert rows == plain
         before = wired.charges()
-        await connection.execute("SET obverse.intervals = on")  # what it prepared has other columns now: it prepares it again
+        # what it prepared has other columns now: it prepares it again
+        await connection.execute("SET obverse.intervals = on")
         wide = await connection.fetch(GROUPED.replace("31", "$1"), 31)
         assert len(wide[0]) == len(plain[0]) + 2
         assert wired.charges() == before
@@ -168,7 +171,8 @@ def test_sqlalchemy_reflects_and_asks(wired: Wired, driver: str) -> None:
 
 
 def test_pandas_reads_an_answer_with_its_intervals(wired: Wired) -> None:
-    pandas, sa = needed("pandas"), needed("sqlalchemy")
+    pandas = needed("pandas")
+    sa = needed("sqlalchemy")
     engine = sa.create_engine(url(wired, "psycopg"))
     asked = "SELECT sex, COUNT(*) AS n, obverse_low(n) AS lo, obverse_high(n) AS hi FROM people GROUP BY sex"
     frame = pandas.read_sql(asked, engine)
@@ -179,9 +183,34 @@ def test_pandas_reads_an_answer_with_its_intervals(wired: Wired) -> None:
 
 
 PSQL = (
-    r"\d", r"\dt", r"\d visits", r"\d+ visits", r"\l", r"\dn", r"\du", r"\df", r"\di", r"\dx", r"\dv", r"\d+", r"\dT", r"\dp",
-    r"\dD", r"\dO", r"\dX", r"\dg", r"\db", r"\ds", r"\dm", r"\dA", r"\dL", r"\l+", r"\drds", r"\conninfo", r"\encoding",
-)  # fmt: skip
+    r"\d",
+    r"\dt",
+    r"\d visits",
+    r"\d+ visits",
+    r"\l",
+    r"\dn",
+    r"\du",
+    r"\df",
+    r"\di",
+    r"\dx",
+    r"\dv",
+    r"\d+",
+    r"\dT",
+    r"\dp",
+    r"\dD",
+    r"\dO",
+    r"\dX",
+    r"\dg",
+    r"\db",
+    r"\ds",
+    r"\dm",
+    r"\dA",
+    r"\dL",
+    r"\l+",
+    r"\drds",
+    r"\conninfo",
+    r"\encoding",
+)
 
 
 def psql(wired: Wired, *commands: str) -> subprocess.CompletedProcess[str]:
@@ -252,7 +281,11 @@ def test_jdbc_reads_the_catalogue(jdbc: Any) -> None:
     about = jdbc.getMetaData()
     assert [row["TABLE_CAT"] for row in listed(about.getCatalogs())] == ["hospital"]
     assert "public" in [row["TABLE_SCHEM"] for row in listed(about.getSchemas())]
-    assert [row["TABLE_NAME"] for row in listed(about.getTables(None, "public", "%", None))] == ["clinics", "people", "visits"]
+    assert [row["TABLE_NAME"] for row in listed(about.getTables(None, "public", "%", None))] == [
+        "clinics",
+        "people",
+        "visits",
+    ]
     columns = listed(about.getColumns(None, "public", "visits", "%"))
     assert [(row["COLUMN_NAME"], row["TYPE_NAME"]) for row in columns][:2] == [("visit_id", "int8"), ("clinic", "text")]
     for found in (
@@ -275,7 +308,8 @@ def test_jdbc_prepares_asks_in_binary_and_fetches_in_parts(jdbc: Any, jvm: Any) 
     statement = jdbc.prepareStatement(GROUPED.replace("31", "?"))
     statement.setInt(1, 31)
     assert statement.getParameterMetaData().getParameterTypeName(1) in ("int4", "int8")
-    answers = [listed(statement.executeQuery()) for _ in range(6)]  # from the fifth on, prepared on the server and in binary
+    # from the fifth on, prepared on the server and in binary
+    answers = [listed(statement.executeQuery()) for _ in range(6)]
     assert [row["sex"] for row in answers[0]] == KEYS
     assert all(answer == answers[0] for answer in answers)
     assert "asked before" in statement.getWarnings().getMessage()

@@ -18,14 +18,16 @@ import pytest
 
 from obverse.core.errors import InvariantBroken, LedgerError, Refused
 from obverse.curator import accounts
-from obverse.ledger.base import ChainLedger
-from obverse.server.desk import Caller, Desk, Wanted
+from obverse.ledger.ledger import ChainLedger
 from obverse.server.errors import NotSignedIn
-from obverse.server.pg_catalog import keeper
-from obverse.server.postgres import frames, guard, holdings, server
+from obverse.server.pg_catalog import catalog
+from obverse.server.postgres import messages as messages_module
+from obverse.server.postgres import portals as portals_module
+from obverse.server.postgres import server
 from obverse.server.postgres import types as v
 from obverse.server.postgres.errors import SQLSTATES, error_fields, sqlstate, unforeseen
-from obverse.server.postgres.guard import Caps
+from obverse.server.postgres.server import Caps
+from obverse.server.queries import Caller, Desk, Wanted
 from obverse.server.rate_limits import Buckets
 from tests.wired import (
     COUNT,
@@ -63,7 +65,9 @@ def test_a_start_tells_settings_a_key_and_the_budget(wired: Wired) -> None:
     with Raw(wired.port) as client:
         found = client.sign_in("ana", wired.tokens["ana"])
         told = dict(body[:-1].decode().split("\0") for kind, body in found if kind == b"S")
-        assert {"server_version", "client_encoding", "DateStyle", "standard_conforming_strings", "TimeZone"} <= set(told)
+        assert {"server_version", "client_encoding", "DateStyle", "standard_conforming_strings", "TimeZone"} <= set(
+            told
+        )
         assert (told["client_encoding"], told["session_authorization"]) == ("UTF8", "ana")
         assert len(client.key) == 8
         assert "answers carry differential-privacy noise; budget " in client.notices[0]
@@ -156,7 +160,8 @@ def test_explain_tells_the_price_and_spends_nothing(wired: Wired, ana: Raw) -> N
 
 def test_a_question_for_no_row_tells_its_columns_and_costs_nothing(wired: Wired, ana: Raw) -> None:
     """Tools ask so for names and types."""
-    before, asked = wired.charges(), "SELECT sex, COUNT(*) AS n, AVG(age) AS a FROM people GROUP BY sex"
+    before = wired.charges()
+    asked = "SELECT sex, COUNT(*) AS n, AVG(age) AS a FROM people GROUP BY sex"
     told = ana.query(f"{asked} LIMIT 0;")
     assert columns(told) == [("sex", v.TEXT), ("n", v.INT8), ("a", v.FLOAT8)]
     assert (tag(told), data(told)) == ("SELECT 0", [])
@@ -235,7 +240,8 @@ def test_formats_that_do_not_fit_are_refused_before_the_debit(wired: Wired, ana:
 
 @pytest.mark.parametrize("target", ["S", "P"])
 def test_columns_that_a_setting_changed_are_refused_before_the_debit(target: str, wired: Wired, ana: Raw) -> None:
-    before, text = wired.charges(), f"SELECT COUNT(*) AS n FROM people WHERE age > $1 AND '{target}' = '{target}'"
+    before = wired.charges()
+    text = f"SELECT COUNT(*) AS n FROM people WHERE age > $1 AND '{target}' = '{target}'"
     given = (struct.pack("!q", 17),)
     begun = parse(text, "s") + bind(given, "s", "p", (1,)) + describe(target, "s" if target == "S" else "p")
     ana.query("BEGIN")
@@ -356,7 +362,7 @@ def test_a_defect_tells_nothing_of_itself(
 
 
 def test_rows_kept_to_be_read_in_parts_are_bounded(ana: Raw, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holdings, "ROWS_HELD", 2)
+    monkeypatch.setattr(portals_module, "ROWS_HELD", 2)
     ana.query("BEGIN")
     ana.send(parse("SELECT sex, COUNT(*) AS n FROM people GROUP BY sex") + bind(portal="p") + execute("p", 1) + SYNC)
     assert refusals(ana.until()) == [("54000", "too_large")]
@@ -415,7 +421,9 @@ def test_blocks_have_their_status(ana: Raw) -> None:
     assert "there is no transaction in progress" in fields(ana.query("COMMIT")[0][1])["M"]
 
 
-def test_a_message_that_is_wrong_inside_is_an_error_and_one_that_is_wrong_outside_the_end(wired: Wired, ana: Raw) -> None:
+def test_a_message_that_is_wrong_inside_is_an_error_and_one_that_is_wrong_outside_the_end(
+    wired: Wired, ana: Raw
+) -> None:
     ana.send(frame(b"B", b"\0\0\0\1") + SYNC)
     assert sqlstates(ana.until()) == ["08P01"]
     ana.send(frame(b"Q", b"\xff\xfe\0"))
@@ -461,9 +469,13 @@ def test_a_cancel_ends_the_wait_with_one_text(wired: Wired, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("extended", [False, True])
-def test_a_server_that_stops_sends_what_was_asked(wired: Wired, extended: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_stops_sends_what_was_asked(
+    wired: Wired, extended: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It was charged; and whoever only waits is sent away at once."""
-    asked, go_on, honest = threading.Event(), threading.Event(), wired.desk.ask
+    asked = threading.Event()
+    go_on = threading.Event()
+    honest = wired.desk.ask
 
     async def held(caller: Caller, wanted: Wanted) -> object:
         asked.set()
@@ -553,7 +565,10 @@ def test_unknown_users_and_projects_look_like_known_ones(wired: Wired) -> None:
     assert known[1] == stranger[1] == elsewhere[1]
     assert known[1]["C"] == "28P01"
     assert len({known[0], stranger[0], elsewhere[0]}) == 3
-    assert [logged_in(wired, "nobody", "hospital")[0], logged_in(wired, "ana", "none")[0]] == [stranger[0], elsewhere[0]]
+    assert [logged_in(wired, "nobody", "hospital")[0], logged_in(wired, "ana", "none")[0]] == [
+        stranger[0],
+        elsewhere[0],
+    ]
 
 
 def test_a_project_that_cannot_be_opened_is_not_told_of_by_one_that_is_not_here(wired: Wired) -> None:
@@ -570,7 +585,7 @@ def test_a_project_that_cannot_be_opened_is_not_told_of_by_one_that_is_not_here(
 
 
 def test_failed_logins_of_an_address_are_counted(wired: Wired, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "Buckets", STANDING)
+    monkeypatch.setattr(server, "Buckets", STANDING)
     serving = wired.another(caps=Caps(failures_per_minute=8))
     states = []
     for _ in range(4):
@@ -602,14 +617,16 @@ def until(holds: Callable[[], bool]) -> None:
 
 def test_one_who_asks_the_catalogue_slowly_keeps_few_waiting(wired: Wired, monkeypatch: pytest.MonkeyPatch) -> None:
     """Questions are read all the while, and another's query of the catalogue waits for one of theirs, not for all."""
-    go_on, asked, honest = threading.Event(), [], keeper.Keeper.ask
+    go_on = threading.Event()
+    asked = []
+    honest = catalog.Keeper.ask
 
-    def slow(self: keeper.Keeper, sql: str, *, describe: bool = False) -> object:
+    def slow(self: catalog.Keeper, sql: str, *, describe: bool = False) -> object:
         asked.append(sql.split("'")[1])
         assert go_on.wait(60)
         return honest(self, sql, describe=describe)
 
-    monkeypatch.setattr(keeper.Keeper, "ask", slow)
+    monkeypatch.setattr(catalog.Keeper, "ask", slow)
     with ExitStack() as stack:
         anas = [stack.enter_context(wired.login("ana")) for _ in range(4)]
         for one in anas:
@@ -645,7 +662,7 @@ def test_who_is_slow_to_sign_in_or_to_go_on_is_let_go(wired: Wired, monkeypatch:
         assert client.closed()
     monkeypatch.undo()
     with wired.login() as client:
-        monkeypatch.setattr(frames, "PATIENCE_S", 0.2)
+        monkeypatch.setattr(messages_module, "PATIENCE_S", 0.2)
         client.send(b"Q\0\0\1\0SELECT")
         assert client.closed()
 

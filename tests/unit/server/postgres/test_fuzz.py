@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from tests.wired import SYNC, Raw, Wired, frame, parse, texts
 
 TEXTS = st.sampled_from(
-    "SELECT 1|SELECT * FROM people|BEGIN|COMMIT||SET x.y = 1|SELECT relname FROM pg_class|nonsense|'|SELECT $1|$1".split("|")
+    (
+        "SELECT 1|SELECT * FROM people|BEGIN|COMMIT||SET x.y = 1|SELECT relname FROM pg_class|nonsense|'|SELECT $1|$1"
+    ).split("|")
 )
 NAMES = st.sampled_from(["", "a", "b"])
 WELL = st.one_of(
@@ -22,13 +24,17 @@ WELL = st.one_of(
     st.builds(parse, TEXTS, NAMES),
     st.builds(lambda a, b: frame(b"B", texts(a, b) + b"\0" * 6), NAMES, NAMES),
     st.builds(lambda kind, name: frame(b"D", kind + texts(name)), st.sampled_from([b"S", b"P", b"?"]), NAMES),
-    st.builds(lambda name, most: frame(b"E", texts(name) + struct.pack("!i", most)), NAMES, st.integers(-(2**31), 2**31 - 1)),
+    st.builds(
+        lambda name, most: frame(b"E", texts(name) + struct.pack("!i", most)), NAMES, st.integers(-(2**31), 2**31 - 1)
+    ),
     st.just(SYNC),
     st.just(frame(b"H")),
 )
 ILL = st.one_of(
     st.builds(frame, st.sampled_from([bytes([n]) for n in b"QPBDCESHFdcfpX?\0"]), st.binary(max_size=60)),
-    st.builds(lambda kind, size: kind + struct.pack("!I", size), st.sampled_from([b"Q", b"P"]), st.integers(0, 2**32 - 1)),
+    st.builds(
+        lambda kind, size: kind + struct.pack("!I", size), st.sampled_from([b"Q", b"P"]), st.integers(0, 2**32 - 1)
+    ),
     st.binary(max_size=30),
 )
 BOUNDED = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

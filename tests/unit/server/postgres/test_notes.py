@@ -9,9 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from obverse.server.logs import Log
-from obverse.server.metrics import Metrics
-from obverse.server.notes import Notes
+from obverse.server.observability import Log, Metrics, Notes
 from obverse.server.postgres.server import Serving
 from tests.wired import ROOMY, Raw, Wired
 
@@ -23,7 +21,8 @@ class Noted:
 
     def __init__(self, wired: Wired) -> None:
         self.lines: list[bytes] = []
-        self.metrics, self.wired = Metrics(), wired
+        self.metrics = Metrics()
+        self.wired = wired
         self.serving: Serving = wired.another(notes=Notes(self.metrics, Log(self.lines.append)), caps=ROOMY)
 
     def login(self) -> Raw:
@@ -58,7 +57,9 @@ def test_questions_and_logins_are_noted_in_the_lines_of_every_other_request(note
         ("/ask", "ana", 422, "not_aggregate", ""),
         ("/explain", "ana", 200, "", ""),
     ]
-    assert all(set(one) == FIELDS and one["method"] == "wire" and one["project"] == "hospital" for one in noted.logged())
+    assert all(
+        set(one) == FIELDS and one["method"] == "wire" and one["project"] == "hospital" for one in noted.logged()
+    )
     whole = b"".join(noted.lines)
     for word in (b"xyzzy", b"SELECT", str(mark).encode(), noted.wired.tokens["ana"].encode()):
         assert word not in whole

@@ -1,4 +1,6 @@
-"""What BI tools ask of tables by themselves: previews, samples and scans of values are refused for free, with a hint."""
+"""What BI tools ask of tables by themselves: previews, samples and scans of values are refused for free, with a
+hint.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ ROWS = {
     ' FROM "public"."visits" LIMIT 10000',
     "Metabase, sample of texts": 'SELECT SUBSTRING("public"."people"."zip", 1, 1234) AS "substring1"'
     ' FROM "public"."people" LIMIT 10000',
-    "Metabase, values": 'SELECT "public"."people"."zip" AS "zip" FROM "public"."people" GROUP BY "public"."people"."zip"'
+    "Metabase, values": 'SELECT "public"."people"."zip" AS "zip" FROM "public"."people" GROUP BY '
+    '"public"."people"."zip"'
     ' ORDER BY "public"."people"."zip" ASC LIMIT 1001',
     "Superset, preview": "SELECT * FROM public.visits LIMIT 100",
     "Superset, laboratory": "SELECT * FROM (SELECT * FROM visits) AS virtual_table LIMIT 1000",
@@ -24,7 +27,7 @@ ROWS = {
     "Power BI, preview": 'select "$Table"."cost" as "cost" from "public"."visits" "$Table" limit 1000',
     "Power BI, table": 'select * from (select * from "public"."visits") "_" limit 1000',
     "Grafana, variable": "SELECT DISTINCT zip FROM people",
-}  # fmt: skip
+}
 EMPTY = {
     "Metabase, may it be read": 'SELECT TRUE AS "_" FROM "public"."visits" WHERE 1 <> 1 LIMIT 0',
     "Tableau, columns": 'SELECT * FROM "public"."visits" "visits" WHERE (1 = 0)',

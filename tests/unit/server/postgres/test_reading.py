@@ -1,4 +1,6 @@
-"""Statements told apart: what asks, what is about the session, what is refused, and what is done with names and intervals."""
+"""Statements told apart: what asks, what is about the session, what is refused, and what is done with names and
+intervals.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,17 @@ from obverse.core.errors import Refused
 from obverse.core.types import Type
 from obverse.server.postgres import intervals
 from obverse.server.postgres import types as v
-from obverse.server.postgres.inferred import parameter_types
-from obverse.server.postgres.qualified import plain_strings, unqualified
-from obverse.server.postgres.scan import statements, words
-from obverse.server.postgres.statements import STATEMENTS_MAX, Kind, Statement, read
+from obverse.server.postgres.parameters import parameter_types
+from obverse.server.postgres.statements import (
+    STATEMENTS_MAX,
+    Kind,
+    Statement,
+    plain_strings,
+    read,
+    split_statements,
+    tokenize,
+    unqualified,
+)
 
 
 def only(text: str, catalogue: bool = False) -> Statement:
@@ -26,15 +35,23 @@ def only(text: str, catalogue: bool = False) -> Statement:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("SELECT 1", Kind.QUESTION), ("/* a /* b */ c */ begin", Kind.BEGIN), ("START TRANSACTION READ ONLY", Kind.BEGIN),
-        ("end", Kind.COMMIT), ("ABORT", Kind.ROLLBACK), ("rollback to savepoint x", Kind.ROLLBACK_TO),
+        ("SELECT 1", Kind.QUESTION),
+        ("/* a /* b */ c */ begin", Kind.BEGIN),
+        ("START TRANSACTION READ ONLY", Kind.BEGIN),
+        ("end", Kind.COMMIT),
+        ("ABORT", Kind.ROLLBACK),
+        ("rollback to savepoint x", Kind.ROLLBACK_TO),
         ("-- x\nSET a = 1", Kind.SET),
         ("EXPLAIN (VERBOSE off) SELECT 1", Kind.EXPLAIN),
         ("EXPLAIN (ANALYZE false, COSTS off) SELECT 1", Kind.EXPLAIN),
-        ("nonsense", Kind.QUESTION), ("DISCARD ALL", Kind.DISCARD),
-        ("UNLISTEN *", Kind.NOTHING), ("CLOSE ALL", Kind.NOTHING), ("(SELECT 1)", Kind.QUESTION), ("show all;", Kind.SHOW),
+        ("nonsense", Kind.QUESTION),
+        ("DISCARD ALL", Kind.DISCARD),
+        ("UNLISTEN *", Kind.NOTHING),
+        ("CLOSE ALL", Kind.NOTHING),
+        ("(SELECT 1)", Kind.QUESTION),
+        ("show all;", Kind.SHOW),
     ],
-)  # fmt: skip
+)
 def test_the_kind_of_a_statement_is_told_by_its_first_words(text: str, kind: Kind) -> None:
     assert only(text).kind is kind
 
@@ -42,20 +59,30 @@ def test_the_kind_of_a_statement_is_told_by_its_first_words(text: str, kind: Kin
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("COPY people TO STDOUT", "copy_refused"), ("COPY people FROM STDIN", "copy_refused"),
+        ("COPY people TO STDOUT", "copy_refused"),
+        ("COPY people FROM STDIN", "copy_refused"),
         ("DELETE FROM people", "read_only"),
-        ("CREATE TABLE t (a int)", "read_only"), ("LISTEN x", "unsupported_construct"), ("DO $$ x $$", "read_only"),
+        ("CREATE TABLE t (a int)", "read_only"),
+        ("LISTEN x", "unsupported_construct"),
+        ("DO $$ x $$", "read_only"),
         ("DECLARE c CURSOR WITH HOLD FOR SELECT 1", "unsupported_construct"),
         ("PREPARE p AS SELECT 1", "unsupported_construct"),
-        ("EXECUTE p", "unsupported_construct"), ("EXPLAIN ANALYZE SELECT 1", "statement_kind"), ("EXPLAIN", "parse_error"),
+        ("EXECUTE p", "unsupported_construct"),
+        ("EXPLAIN ANALYZE SELECT 1", "statement_kind"),
+        ("EXPLAIN", "parse_error"),
         ("EXPLAIN (ANALYZE) SELECT 1", "statement_kind"),
-        ("EXPLAIN (COSTS off, ANALYZE true) SELECT 1", "statement_kind"), ("SELECT 1; SELECT 2", "statement_kind"),
+        ("EXPLAIN (COSTS off, ANALYZE true) SELECT 1", "statement_kind"),
+        ("SELECT 1; SELECT 2", "statement_kind"),
         ("SELECT 'a", "parse_error"),
-        ("/* open", "parse_error"), ("SELECT $$ open", "parse_error"), ("COMMIT PREPARED 'x'", "unsupported_construct"),
-        ("SELECT " + "(" * 200, "too_complex"), ("x " * 6_000, "too_complex"), ("x" * 70_000, "too_long"),
+        ("/* open", "parse_error"),
+        ("SELECT $$ open", "parse_error"),
+        ("COMMIT PREPARED 'x'", "unsupported_construct"),
+        ("SELECT " + "(" * 200, "too_complex"),
+        ("x " * 6_000, "too_complex"),
+        ("x" * 70_000, "too_long"),
         (" " * 59_000 + "a;" * 2_400, "too_complex"),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_for_here_is_refused_by_name(text: str, code: str) -> None:
     with pytest.raises(Refused) as refused:
         read(text, lambda asked: False)
@@ -83,11 +110,11 @@ def test_one_question_may_stand_among_settings_and_its_positions_stay() -> None:
 @given(st.text(alphabet="ab'\"$;()-/*\\ \nE1.,", max_size=40))
 def test_any_text_is_cut_into_words_or_refused(text: str) -> None:
     try:
-        found = words(text)
+        found = tokenize(text)
     except Refused:
         return
     assert all(text[word.span.start : word.span.end] == word.text for word in found)
-    assert sum(len(part) for part in statements(text)) == sum(word.text != ";" for word in found)
+    assert sum(len(part) for part in split_statements(text)) == sum(word.text != ";" for word in found)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +129,7 @@ def test_any_text_is_cut_into_words_or_refused(text: str) -> None:
     ],
 )  # fmt: skip
 def test_the_one_schema_may_be_named(text: str, asked: str) -> None:
-    found = unqualified(text, words(text), "hospital")
+    found = unqualified(text, tokenize(text), "hospital")
     assert len(found) == len(text)
     assert found.replace(" ", "").replace('"', "") == asked.replace(" ", "").replace('"', "")
 
@@ -110,35 +137,48 @@ def test_the_one_schema_may_be_named(text: str, asked: str) -> None:
 @pytest.mark.parametrize(
     ("text", "asked"),
     [
-        (r"x = E'a\\b'", r"x = 'a\b'"), (r"x = e'it\'s'", "x = 'it''s'"), (r"E'a\nb'", "'a\nb'"), (r"E'\x41'", r"E'\x41'"),
-        ("'E'", "'E'"), (r"E'a''b'", "'a''b'"),
+        (r"x = E'a\\b'", r"x = 'a\b'"),
+        (r"x = e'it\'s'", "x = 'it''s'"),
+        (r"E'a\nb'", "'a\nb'"),
+        (r"E'\x41'", r"E'\x41'"),
+        ("'E'", "'E'"),
+        (r"E'a''b'", "'a''b'"),
     ],
-)  # fmt: skip
+)
 def test_texts_that_drivers_escape_become_plain_ones(text: str, asked: str) -> None:
-    found = plain_strings(text, words(text))
+    found = plain_strings(text, tokenize(text))
     assert (found.rstrip(), len(found)) == (asked, len(text))
 
 
-KEY, COUNT = ColumnInfo("sex", Type.TEXT, "key"), ColumnInfo("n", Type.INTEGER, "value")
+KEY = ColumnInfo("sex", Type.TEXT, "key")
+COUNT = ColumnInfo("n", Type.INTEGER, "value")
 
 
 def taken(text: str) -> intervals.Stripped:
-    return intervals.stripped(text, words(text))
+    return intervals.stripped(text, tokenize(text))
 
 
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("SELECT sex, count(*) AS n, obverse_low(n), obverse_high(n) FROM p", ["sex", "n", "obverse_low", "obverse_high"]),
+        (
+            "SELECT sex, count(*) AS n, obverse_low(n), obverse_high(n) FROM p",
+            ["sex", "n", "obverse_low", "obverse_high"],
+        ),
         ("SELECT obverse_high(N) hi, sex, count(*) AS n, obverse_low(n) AS lo FROM p", ["hi", "sex", "n", "lo"]),
         ('SELECT sex, obverse_low("n") AS "Low", count(*) AS n FROM p', ["sex", "Low", "n"]),
-        ("WITH a AS (SELECT obverse_low(n), 1) SELECT DISTINCT sex, count(*) n, obverse_low(n) x FROM p", ["sex", "n", "x"]),
+        (
+            "WITH a AS (SELECT obverse_low(n), 1) SELECT DISTINCT sex, count(*) n, obverse_low(n) x FROM p",
+            ["sex", "n", "x"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_ends_of_intervals_are_taken_out_and_put_beside(text: str, names: list[str]) -> None:
     found = taken(text)
     assert len(found.text) == len(text)
-    assert not any(word.name in intervals.ENDS for word in words(found.text.partition("SELECT DISTINCT")[2] or found.text))
+    assert not any(
+        word.name in intervals.ENDS for word in tokenize(found.text.partition("SELECT DISTINCT")[2] or found.text)
+    )
     shape = intervals.shape((KEY, COUNT), found.ends, False, found.text)
     assert [one.name for one in shape.fields] == names
     assert ", ," not in found.text
@@ -163,14 +203,24 @@ def test_both_ends_of_every_value_come_where_they_are_switched_on() -> None:
 @pytest.mark.parametrize(
     ("text", "given", "types"),
     [
-        ("SELECT 1 FROM p WHERE age > $1", (), (v.INT8,)), ("... $1::int", (), (v.INT4,)), ("CAST($1 AS date)", (), (v.DATE,)),
-        ("$1::oid[]", (), (v.ARRAY[v.OID],)), ("age BETWEEN $1 AND $2", (), (v.INT8, v.INT8)), ("x = $1", (), (v.TEXT,)),
-        ("age IN ($1, $2)", (), (v.INT8, v.INT8)), ("$1 < age", (), (v.INT8,)), ("LIMIT $1", (), (v.INT8,)),
-        ("age > $1", (v.FLOAT8,), (v.FLOAT8,)), ("'$1'", (), ()), ("$2", (0,), (v.TEXT, v.TEXT)),
+        ("SELECT 1 FROM p WHERE age > $1", (), (v.INT8,)),
+        ("... $1::int", (), (v.INT4,)),
+        ("CAST($1 AS date)", (), (v.DATE,)),
+        ("$1::oid[]", (), (v.ARRAY[v.OID],)),
+        ("age BETWEEN $1 AND $2", (), (v.INT8, v.INT8)),
+        ("x = $1", (), (v.TEXT,)),
+        ("age IN ($1, $2)", (), (v.INT8, v.INT8)),
+        ("$1 < age", (), (v.INT8,)),
+        ("LIMIT $1", (), (v.INT8,)),
+        ("age > $1", (v.FLOAT8,), (v.FLOAT8,)),
+        ("'$1'", (), ()),
+        ("$2", (0,), (v.TEXT, v.TEXT)),
         ("$1::pg_catalog.text", (), (v.TEXT,)),
     ],
-)  # fmt: skip
-def test_types_of_parameters_are_given_or_told_by_the_text(text: str, given: tuple[int, ...], types: tuple[int, ...]) -> None:
+)
+def test_types_of_parameters_are_given_or_told_by_the_text(
+    text: str, given: tuple[int, ...], types: tuple[int, ...]
+) -> None:
     assert parameter_types(text, given, {"age": v.INT8}) == types
 
 

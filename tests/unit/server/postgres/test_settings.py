@@ -7,31 +7,36 @@ from fractions import Fraction
 import pytest
 
 from obverse.core.errors import Refused
-from obverse.server.postgres.block import Block
-from obverse.server.postgres.scan import words
+from obverse.server.postgres.portals import Block
 from obverse.server.postgres.settings import Settings, assignment, fresh, from_options
-from obverse.server.postgres.statements import read
+from obverse.server.postgres.statements import read, tokenize
 
 
 def after(text: str, settings: Settings | None = None) -> Settings:
-    name, value, _ = assignment(words(text))
+    name, value, _ = assignment(tokenize(text))
     return (settings or fresh("ana", {})).with_value(name, value)
 
 
 @pytest.mark.parametrize(
     ("text", "name", "value"),
     [
-        ("SET application_name = 'x y'", "application_name", "x y"), ("SET TIME ZONE 'UTC'", "timezone", "UTC"),
-        ("set session DateStyle TO ISO, DMY", "datestyle", "ISO, MDY"), ("SET NAMES 'utf-8'", "client_encoding", "UTF8"),
-        ("SET search_path = public, x", "search_path", "public, x"), ("SET obverse.intervals = ON", "obverse.intervals", "on"),
+        ("SET application_name = 'x y'", "application_name", "x y"),
+        ("SET TIME ZONE 'UTC'", "timezone", "UTC"),
+        ("set session DateStyle TO ISO, DMY", "datestyle", "ISO, MDY"),
+        ("SET NAMES 'utf-8'", "client_encoding", "UTF8"),
+        ("SET search_path = public, x", "search_path", "public, x"),
+        ("SET obverse.intervals = ON", "obverse.intervals", "on"),
         ("SET obverse.purpose = 'quality'", "obverse.purpose", "quality"),
         ("SET extra_float_digits = 3", "extra_float_digits", "3"),
-        ("SET statement_timeout TO '30s'", "statement_timeout", "30s"), ("SET my.own = 1", "my.own", "1"),
-        ("SET search_path = \"a b\", 'c', public", "search_path", "a b, c, public"), ("SET my.own = -1", "my.own", "-1"),
+        ("SET statement_timeout TO '30s'", "statement_timeout", "30s"),
+        ("SET my.own = 1", "my.own", "1"),
+        ("SET search_path = \"a b\", 'c', public", "search_path", "a b, c, public"),
+        ("SET my.own = -1", "my.own", "-1"),
         ("SET TIME ZONE INTERVAL '+00:00' HOUR TO MINUTE", "timezone", "+00:00"),
-        ("SET transaction_read_only = off", "transaction_read_only", "on"), ("SET role = none", "role", "none"),
+        ("SET transaction_read_only = off", "transaction_read_only", "on"),
+        ("SET role = none", "role", "none"),
     ],
-)  # fmt: skip
+)
 def test_ordinary_settings_are_taken(text: str, name: str, value: str) -> None:
     assert after(text)[name] == value
 
@@ -39,17 +44,26 @@ def test_ordinary_settings_are_taken(text: str, name: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("SET client_encoding = 'SJIS'", "bad_setting"), ("SET DateStyle = 'German'", "bad_setting"),
-        ("SET nonsense = 1", "unknown_setting"), ("SET obverse.nonsense = 1", "unknown_setting"),
+        ("SET client_encoding = 'SJIS'", "bad_setting"),
+        ("SET DateStyle = 'German'", "bad_setting"),
+        ("SET nonsense = 1", "unknown_setting"),
+        ("SET obverse.nonsense = 1", "unknown_setting"),
         ("SET ROLE admin", "fixed_setting"),
-        ("SET SESSION AUTHORIZATION admin", "fixed_setting"), ("SET server_version = '9'", "fixed_setting"),
-        ("SET obverse.epsilon = 'much'", "bad_setting"), ("SET obverse.epsilon = -1", "bad_setting"),
-        ("SET obverse.epsilon = 1e999", "bad_setting"), ("SET obverse.intervals = maybe", "bad_setting"),
-        ("SET x", "parse_error"), ("SET obverse.epsilon = 1 2", "parse_error"), ("SET obverse.epsilon = 0 .5", "parse_error"),
-        ("SET obverse.purpose = 'a' 'b'", "parse_error"), ("SET search_path = a,", "parse_error"),
-        ("SET standard_conforming_strings = off", "bad_setting"), (f"SET application_name = '{'x' * 2000}'", "bad_setting"),
+        ("SET SESSION AUTHORIZATION admin", "fixed_setting"),
+        ("SET server_version = '9'", "fixed_setting"),
+        ("SET obverse.epsilon = 'much'", "bad_setting"),
+        ("SET obverse.epsilon = -1", "bad_setting"),
+        ("SET obverse.epsilon = 1e999", "bad_setting"),
+        ("SET obverse.intervals = maybe", "bad_setting"),
+        ("SET x", "parse_error"),
+        ("SET obverse.epsilon = 1 2", "parse_error"),
+        ("SET obverse.epsilon = 0 .5", "parse_error"),
+        ("SET obverse.purpose = 'a' 'b'", "parse_error"),
+        ("SET search_path = a,", "parse_error"),
+        ("SET standard_conforming_strings = off", "bad_setting"),
+        (f"SET application_name = '{'x' * 2000}'", "bad_setting"),
     ],
-)  # fmt: skip
+)
 def test_settings_that_would_change_meanings_are_refused(text: str, code: str) -> None:
     with pytest.raises(Refused) as refused:
         after(text)

@@ -8,13 +8,14 @@ import pytest
 
 from obverse.core.accounts import Token, fresh_token, scram_keys, wire_salt
 from obverse.core.errors import Refused
-from obverse.ledger.stored import StoredLedger
+from obverse.ledger.ledger import StoredLedger
 from obverse.server.errors import NotSignedIn
-from obverse.server.postgres import scram
+from obverse.server.postgres import startup
 from tests.wired import Client, Raw, Wired
 
 SALT = base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
-CLIENT, SERVER = "rOprNGfwEbeRWgbNEkqO", "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
+CLIENT = "rOprNGfwEbeRWgbNEkqO"
+SERVER = "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
 PROOF = "dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="
 
 
@@ -24,45 +25,49 @@ def token(password: str, salt: bytes = SALT, id: str = "t") -> Token:
 
 
 def test_the_exchange_of_the_rfc_is_word_for_word_the_same() -> None:
-    offered = scram.offer(scram.read_first(f"n,,n=user,r={CLIENT}".encode()), SALT, SERVER)
+    offered = startup.offer(startup.read_first(f"n,,n=user,r={CLIENT}".encode()), SALT, SERVER)
     assert offered.text == f"r={CLIENT}{SERVER},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
-    final = scram.finish(offered, f"c=biws,r={CLIENT}{SERVER},p={PROOF}".encode(), [token("pencil")])
+    final = startup.finish(offered, f"c=biws,r={CLIENT}{SERVER},p={PROOF}".encode(), [token("pencil")])
     assert final[0] == "v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
 
 
 def test_any_live_token_of_an_account_will_do() -> None:
     client = Client("pencil")
-    offered = scram.offer(scram.read_first(client.first()), SALT)
-    assert scram.finish(offered, client.final(offered.text.encode()), [token("other"), token("pencil", id="p")])[1] == "p"
+    offered = startup.offer(startup.read_first(client.first()), SALT)
+    assert (
+        startup.finish(offered, client.final(offered.text.encode()), [token("other"), token("pencil", id="p")])[1]
+        == "p"
+    )
 
 
 @pytest.mark.parametrize("known", [[], [token("other")], [token("other")] * 12])
 def test_a_stranger_and_a_wrong_password_fail_alike(known: list[Token]) -> None:
     client = Client("wrong")
-    offered = scram.offer(scram.read_first(client.first()), SALT)
+    offered = startup.offer(startup.read_first(client.first()), SALT)
     with pytest.raises(NotSignedIn) as refused:
-        scram.finish(offered, client.final(offered.text.encode()), known)
+        startup.finish(offered, client.final(offered.text.encode()), known)
     assert (refused.value.code, str(refused.value)) == ("not_signed_in", str(NotSignedIn()))
 
 
 def test_as_many_keys_are_checked_for_a_stranger_as_for_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[int] = []
-    real = scram.hmac.compare_digest
-    monkeypatch.setattr(scram.hmac, "compare_digest", lambda a, b: compared.append(1) or real(a, b))
+    real = startup.hmac.compare_digest
+    monkeypatch.setattr(startup.hmac, "compare_digest", lambda a, b: compared.append(1) or real(a, b))
     counts = []
     for known in ([], [token("a")], [token("a"), token("b")]):
         compared.clear()
         client = Client("wrong")
-        offered = scram.offer(scram.read_first(client.first()), SALT)
+        offered = startup.offer(startup.read_first(client.first()), SALT)
         with pytest.raises(NotSignedIn):
-            scram.finish(offered, client.final(offered.text.encode()), known)
+            startup.finish(offered, client.final(offered.text.encode()), known)
         counts.append(len(compared))
     assert len(set(counts)) == 1
-    assert counts[0] > scram.CHECKED
+    assert counts[0] > startup.CHECKED
 
 
 def test_as_many_notes_are_read_for_a_stranger_as_for_anybody(wired: Wired, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, read = StoredLedger.note, list[int]()
+    real = StoredLedger.note
+    read = list[int]()
     monkeypatch.setattr(StoredLedger, "note", lambda ledger, number: read.append(number) or real(ledger, number))
     counts = []
     for name, database in (("ana", "hospital"), ("nobody", "hospital"), ("ana", "nowhere")):
@@ -71,7 +76,7 @@ def test_as_many_notes_are_read_for_a_stranger_as_for_anybody(wired: Wired, monk
             client.sign_in(name, "wrong", database)
         counts.append(len(read))
     assert len(set(counts)) == 1
-    assert counts[0] > scram.CHECKED
+    assert counts[0] > startup.CHECKED
 
 
 def test_every_name_has_a_salt_of_its_own_that_stays() -> None:
@@ -96,7 +101,7 @@ def test_every_name_has_a_salt_of_its_own_that_stays() -> None:
 )
 def test_a_first_message_that_plays_games_is_refused(said: bytes) -> None:
     with pytest.raises(Refused) as refused:
-        scram.read_first(said)
+        startup.read_first(said)
     assert refused.value.code == "protocol_violation"
 
 
@@ -104,7 +109,7 @@ def test_a_first_message_that_plays_games_is_refused(said: bytes) -> None:
 def test_a_last_message_belongs_to_the_first(change: str) -> None:
     """A client that said y, or whose header was changed on the way, does not come through."""
     client = Client("pencil", header="y,,")
-    offered = scram.offer(scram.read_first(client.first()), SALT)
+    offered = startup.offer(startup.read_first(client.first()), SALT)
     final = client.final(offered.text.encode())
     changed = {
         "nonce": final.replace(b"r=", b"r=x"),
@@ -113,6 +118,6 @@ def test_a_last_message_belongs_to_the_first(change: str) -> None:
         "form": b"c=biws",
     }[change]
     with pytest.raises(Refused) as refused:
-        scram.finish(offered, changed, [token("pencil")])
+        startup.finish(offered, changed, [token("pencil")])
     assert refused.value.code == "protocol_violation"
-    assert scram.finish(offered, final, [token("pencil")])
+    assert startup.finish(offered, final, [token("pencil")])

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from obverse.core.errors import Refused
 from obverse.server.postgres import types as v
+from obverse.server.postgres.messages import Bind
 from obverse.server.postgres.parameters import bound, from_text
-from obverse.server.postgres.requests import Bind
 
 SOME: dict[int, st.SearchStrategy[Any]] = {
     v.BOOL: st.booleans(), v.INT2: st.integers(-(2**15), 2**15 - 1), v.INT4: st.integers(-(2**31), 2**31 - 1),
@@ -56,11 +56,21 @@ def test_arrays_of_texts_come_back_in_both_forms(items: list[str | None]) -> Non
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (True, "t"), (False, "f"), (5.0, "5"), (0.1, "0.1"), (1e300, "1e+300"), (float("inf"), "Infinity"),
-        (float("nan"), "NaN"), (dt.date(2020, 2, 3), "2020-02-03"), (dt.datetime(2020, 2, 3, 4, 5), "2020-02-03 04:05:00"),
-        (Decimal("1E+3"), "1000"), ([1, None, 'a"b'], '{1,NULL,"a\\"b"}'), ([], "{}"), (["", "null"], '{"","null"}'),
+        (True, "t"),
+        (False, "f"),
+        (5.0, "5"),
+        (0.1, "0.1"),
+        (1e300, "1e+300"),
+        (float("inf"), "Infinity"),
+        (float("nan"), "NaN"),
+        (dt.date(2020, 2, 3), "2020-02-03"),
+        (dt.datetime(2020, 2, 3, 4, 5), "2020-02-03 04:05:00"),
+        (Decimal("1E+3"), "1000"),
+        ([1, None, 'a"b'], '{1,NULL,"a\\"b"}'),
+        ([], "{}"),
+        (["", "null"], '{"","null"}'),
     ],
-)  # fmt: skip
+)
 def test_text_is_as_postgresql_writes_it(value: Any, text: str) -> None:
     assert v.written(value) == text
 
@@ -93,12 +103,18 @@ def test_drivers_own_forms_are_read(raw: bytes, oid: int, value: Any) -> None:
 @pytest.mark.parametrize(
     ("raw", "oid", "code", "error"),
     [
-        (b"x", v.INT4, 0, "bad_value"), (b"\0", v.INT4, 1, "bad_value"), (b"\xff", v.TEXT, 0, "not_encodable"),
-        (b"maybe", v.BOOL, 0, "bad_value"), (b"1e999999999", v.NUMERIC, 1, "bad_value"), (b"x" * 70_000, v.TEXT, 0, "too_long"),
-        (struct.pack("!iiI", 3, 0, 25), v.ARRAY[v.TEXT], 1, "bad_value"), (b"\0" * 4, 999_999, 1, "type_error"),
-        (struct.pack("!iiIii", 1, 0, 23, 2**31 - 1, 1), v.ARRAY[v.INT4], 1, "bad_value"), (b"infinity", v.DATE, 0, "bad_value"),
+        (b"x", v.INT4, 0, "bad_value"),
+        (b"\0", v.INT4, 1, "bad_value"),
+        (b"\xff", v.TEXT, 0, "not_encodable"),
+        (b"maybe", v.BOOL, 0, "bad_value"),
+        (b"1e999999999", v.NUMERIC, 1, "bad_value"),
+        (b"x" * 70_000, v.TEXT, 0, "too_long"),
+        (struct.pack("!iiI", 3, 0, 25), v.ARRAY[v.TEXT], 1, "bad_value"),
+        (b"\0" * 4, 999_999, 1, "type_error"),
+        (struct.pack("!iiIii", 1, 0, 23, 2**31 - 1, 1), v.ARRAY[v.INT4], 1, "bad_value"),
+        (b"infinity", v.DATE, 0, "bad_value"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_value_of_its_type_is_refused(raw: bytes, oid: int, code: int, error: str) -> None:
     with pytest.raises(Refused) as refused:
         one(raw, oid, code)

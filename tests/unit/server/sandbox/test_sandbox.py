@@ -18,19 +18,21 @@ import pytest
 
 from obverse.catalog.load import load
 from obverse.core.errors import CatalogError, InvariantBroken, ObverseError
-from obverse.server import errands
 from obverse.server import preflight as checking
-from obverse.server.pg_catalog.keeper import Keeper
-from obverse.server.sandbox import frames
-from obverse.server.sandbox.cage import Cage, Killed
-from obverse.session.opening import Project, load_project
+from obverse.server import project as project_module
+from obverse.server.pg_catalog.catalog import Keeper
+from obverse.server.sandbox import protocol
+from obverse.server.sandbox.pool import Cage, Killed
 from obverse.session.planning import Planned, Wish, plan, read
+from obverse.session.project import Project, load_project
 from tests import served
 from tests.caged import BOMBS, pid_of, watched
 from tests.effort import ruler
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a cage needs Linux")
-DEAD_S, EXTRA_BYTES = 1.0, 64_000_000  # after the limit
+# after the limit
+DEAD_S = 1.0
+EXTRA_BYTES = 64_000_000
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +111,9 @@ def test_children_come_from_a_process_with_one_thread_no_connection_and_nothing_
 
 def _held(process: Path) -> list[str]:
     """What a process has open, beside its standard streams."""
-    return [os.readlink(place) for place in (process / "fd").iterdir() if int(place.name) > 2 and os.path.lexists(place)]
+    return [
+        os.readlink(place) for place in (process / "fd").iterdir() if int(place.name) > 2 and os.path.lexists(place)
+    ]
 
 
 def test_what_fails_inside_tells_one_constant_word(project: Project, cage: Cage) -> None:
@@ -127,11 +131,13 @@ def test_what_fails_inside_tells_one_constant_word(project: Project, cage: Cage)
 def test_a_bomb_is_dead_within_a_second_of_its_limit_and_takes_nothing_from_the_server(
     bomb: str, project: Project, cage: Cage
 ) -> None:
-    """Seconds count by the share of them in which a process that wants a processor has one: what others take is not ours.
+    """Seconds count by the share of them in which a process that wants a processor has one: what others take is not
+    ours.
 
     The process waits ahead, as in a service. On a machine that does nothing else `make bench` tells the plain time.
     """
-    asked, limit = planned(project, "SELECT COUNT(*) FROM people"), 1.0
+    asked = planned(project, "SELECT COUNT(*) FROM people")
+    limit = 1.0
     child = cage.taken()
     with watched(pid_of(child)) as ended, ruler() as share, peak() as grown:
         begun = time.monotonic()
@@ -155,7 +161,7 @@ def test_memory_that_ends_counts_as_a_kill(bomb: str, project: Project, cage: Ca
 def test_a_child_takes_no_more_files_than_there_are() -> None:
     program = """
     import resource
-    from obverse.server.sandbox import locks
+    from obverse.server.sandbox import seccomp as locks
     resource.setrlimit(resource.RLIMIT_NOFILE, (200, 300))
     locks.memory(4000)
     print(*resource.getrlimit(resource.RLIMIT_NOFILE))
@@ -168,7 +174,8 @@ def test_a_child_takes_no_more_files_than_there_are() -> None:
 def peak() -> Iterator[list[int]]:
     """By how many bytes this process has grown inside the block, at its largest."""
     Path("/proc/self/clear_refs").write_text("5")  # forget the largest until now
-    before, grown = _memory("VmRSS"), [0]
+    before = _memory("VmRSS")
+    grown = [0]
     try:
         yield grown
     finally:
@@ -237,7 +244,7 @@ def test_no_module_of_the_folder_that_a_server_was_started_in_is_run(
         assert cage.run_public("SELECT 1 AS one", timeout_s=9.0).rows == ((1,),)
         keeper.start()
         with pytest.raises(ObverseError) as refused:
-            errands.fetched(tmp_path / "nowhere", 1, "a test", "cora", "json")
+            project_module.fetched(tmp_path / "nowhere", 1, "a test", "cora", "json")
         assert refused.value.code != "project_unavailable", "the errand itself said no"
     finally:
         keeper.close()
@@ -250,7 +257,8 @@ def test_a_limit_that_is_met_counts_in_a_cage_that_was_retired_meanwhile(folder:
     """It ends with its last child, and that end is not what the question died of."""
     cage = Cage(load(folder))
     project = load_project(folder, open_engine=lambda catalog: cage)
-    asked, child = planned(project, "SELECT COUNT(*) FROM people"), cage.taken()
+    asked = planned(project, "SELECT COUNT(*) FROM people")
+    child = cage.taken()
     cage.retire()
     with pytest.raises(Killed):
         cage.release(asked.costed, next(iter(BOMBS.values())), 0.5, child)
@@ -261,7 +269,7 @@ def test_no_process_outlives_its_server(folder: Path) -> None:
         import sys
         from pathlib import Path
         from obverse.catalog.load import load
-        from obverse.server.sandbox.cage import Cage
+        from obverse.server.sandbox.pool import Cage
         cage = Cage(load(Path({str(folder)!r})))
         cage.run_public("SELECT 1", timeout_s=9.0)
         print(cage._zygote.pid, flush=True)
@@ -302,7 +310,7 @@ def test_a_source_that_is_missing_is_told_before_anything_is_charged(tmp_path: P
 
 LOCKED = """
 import os, socket, subprocess, sys
-from obverse.server.sandbox import locks
+from obverse.server.sandbox import seccomp as locks
 {lock}
 tried = {{}}
 def attempt(name, act):
@@ -346,19 +354,22 @@ def test_a_locked_process_can_start_nothing_and_write_nowhere(networked: bool, t
     assert tried["program"] == tried["exec"] == tried["fork"] == tried["signal"] == "PermissionError"
     assert tried["file"] == ("OSError" if networked else "PermissionError")
     changes = ("removed", "renamed", "emptied", "emptied by opening", "opened to be written", "mode", "folder")
-    opening = set() if not networked else {"emptied by opening", "opened to be written"}  # which the paths are kept from
+    # which the paths are kept from
+    opening = set() if not networked else {"emptied by opening", "opened to be written"}
     assert tried["read"] == "done"
     assert {tried[change] for change in changes if change not in opening} == {"PermissionError"}
     if not networked:
         assert {tried[change] for change in opening} <= {"PermissionError"}
         assert kept.read_text() == "a ledger"
     assert tried["memory"] == "MemoryError"
-    assert (tried["socket"], tried["pair"]) == (("done", "done") if networked else ("PermissionError", "PermissionError"))
+    assert (tried["socket"], tried["pair"]) == (
+        ("done", "done") if networked else ("PermissionError", "PermissionError")
+    )
     assert not (tmp_path / "written").exists() or (tmp_path / "written").read_bytes() == b""
 
 
 def test_a_processor_limit_kills() -> None:
-    script = "from obverse.server.sandbox import locks; locks.processor(0.0)\nwhile True: pass"
+    script = "from obverse.server.sandbox import seccomp as locks; locks.processor(0.0)\nwhile True: pass"
     begun = time.monotonic()
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True)
     assert ended.returncode in (-signal.SIGKILL, -signal.SIGXCPU)
@@ -368,12 +379,12 @@ def test_a_processor_limit_kills() -> None:
 def test_a_frame_of_untold_length_is_not_waited_for() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        theirs.sendall(frames.LENGTH.pack(frames.LONGEST + 1))
+        theirs.sendall(protocol.LENGTH.pack(protocol.LONGEST + 1))
         with pytest.raises(EOFError):
-            frames.receive(ours, time.monotonic() + 60)
-        theirs.sendall(frames.LENGTH.pack(10) + b"half")
+            protocol.receive(ours, time.monotonic() + 60)
+        theirs.sendall(protocol.LENGTH.pack(10) + b"half")
         with pytest.raises(TimeoutError):
-            frames.receive(ours, time.monotonic() + 0.05)
+            protocol.receive(ours, time.monotonic() + 0.05)
 
 
 def test_public_rows_are_as_large_as_memory_for_them(cage: Cage) -> None:

@@ -11,21 +11,29 @@ from pathlib import Path
 
 import pytest
 
-from obverse.server.sandbox.calls import MACHINES, Machine
+from obverse.server.sandbox.seccomp import MACHINES, Machine
 
-ALLOW, KILL, EPERM, ENOSYS = "allow", "kill", "eperm", "enosys"
+ALLOW = "allow"
+KILL = "kill"
+EPERM = "eperm"
+ENOSYS = "enosys"
 VERDICTS = {0x7FFF0000: ALLOW, 0x80000000: KILL, 0x00050001: EPERM, 0x00050026: ENOSYS}
 OURS = 4711
 HEADERS = {  # where the kernel's headers are installed; that for aarch64 is the generic one, which every machine has
     "x86_64": Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),
     "aarch64": Path("/usr/include/asm-generic/unistd.h"),
 }
-CLONE_THREAD, READING, WRITING, MADE = 0x10000, 0o2000000, 0o1, 0o100
+CLONE_THREAD = 0x10000
+READING = 0o2000000
+WRITING = 0o1
+MADE = 0o100
 
 
 def told(machine: Machine) -> dict[str, int]:
     """Every call that a filter names."""
-    opening = dict(zip(("openat",) if len(machine.opening) == 1 else ("open", "openat"), (call for call, _ in machine.opening)))
+    opening = dict(
+        zip(("openat",) if len(machine.opening) == 1 else ("open", "openat"), (call for call, _ in machine.opening))
+    )
     own = {"tgkill": machine.tgkill, "prlimit64": machine.prlimit64, "clone": machine.clone, "clone3": machine.clone3}
     owning = {"fcntl": machine.fcntl, "ioctl": machine.ioctl}
     return {**machine.always, **machine.sockets, **machine.files, **opening, **own, **owning}
@@ -35,7 +43,8 @@ def verdict(program: bytes, architecture: int, call: int, *arguments: int) -> st
     """What a filter says: the classic BPF, by the few orders that ours are made of."""
     seen = struct.pack("<iIQ6Q", call, architecture, 0, *(list(arguments) + [0] * 6)[:6])
     steps = [struct.unpack_from("HBBI", program, place) for place in range(0, len(program), 8)]
-    at, held = 0, 0
+    at = 0
+    held = 0
     while True:
         order, yes, no, value = steps[at]
         match order:
@@ -56,7 +65,9 @@ def verdict(program: bytes, architecture: int, call: int, *arguments: int) -> st
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_numbers_are_those_of_the_kernels_own_table(name: str) -> None:
-    """Numbers from 424 on are the same everywhere; those that this machine's headers do not have yet are of later kernels."""
+    """Numbers from 424 on are the same everywhere; those that this machine's headers do not have yet are of later
+    kernels.
+    """
     if not HEADERS[name].exists():
         pytest.skip("the kernel's headers are not installed")
     found = re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)\b", HEADERS[name].read_text())
@@ -72,9 +83,24 @@ def test_every_machine_gives_up_the_same() -> None:
     """What aarch64 lacks has another name there: it has only the calls that name the folder or the flags too."""
     x86, arm = (told(MACHINES[name]) for name in ("x86_64", "aarch64"))
     older = {
-        "fork", "vfork", "creat", "open", "rename", "unlink", "rmdir", "mkdir", "mknod", "link", "symlink", "chmod", "chown",
-        "lchown", "utime", "utimes", "futimesat",
-    }  # fmt: skip
+        "fork",
+        "vfork",
+        "creat",
+        "open",
+        "rename",
+        "unlink",
+        "rmdir",
+        "mkdir",
+        "mknod",
+        "link",
+        "symlink",
+        "chmod",
+        "chown",
+        "lchown",
+        "utime",
+        "utimes",
+        "futimesat",
+    }
     assert set(x86) - set(arm) == older
     assert set(arm) <= set(x86)
     assert all(x86[call] == arm[call] for call in arm if arm[call] >= 424)
@@ -134,8 +160,8 @@ def test_calls_of_another_numbering_are_the_end(name: str) -> None:
 
 AIMED = """
 import ctypes, os, resource, signal, sys
-from obverse.server.sandbox import locks
-from obverse.server.sandbox.calls import MACHINES
+from obverse.server.sandbox import seccomp as locks
+from obverse.server.sandbox.seccomp import MACHINES
 import platform
 machine, libc = MACHINES[platform.machine()], ctypes.CDLL(None, use_errno=True)
 parent = os.getppid()
@@ -159,7 +185,7 @@ def test_a_caged_process_cannot_reach_its_server_by_signals_or_limits() -> None:
 
 OWNED = """
 import fcntl, os, signal, socket, struct
-from obverse.server.sandbox import locks
+from obverse.server.sandbox import seccomp as locks
 parent, (ours, theirs) = os.getppid(), socket.socketpair()
 locks.filter_calls(network=True)
 def tried(act):
@@ -187,7 +213,7 @@ def test_a_caged_process_cannot_have_the_kernel_signal_its_server() -> None:
 
 SHARED = """
 import ctypes, os
-from obverse.server.sandbox import locks
+from obverse.server.sandbox import seccomp as locks
 libc, parent, key = ctypes.CDLL(None, use_errno=True), os.getppid(), 0x0b7e_75e1
 nice, places = os.getpriority(os.PRIO_PROCESS, parent), os.sched_getaffinity(parent)
 locks.filter_calls(network=True)

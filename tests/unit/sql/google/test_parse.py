@@ -1,4 +1,6 @@
-"""SELECT WITH DIFFERENTIAL_PRIVACY: read strictly, blanked out of the text, and refused where the project says otherwise."""
+"""SELECT WITH DIFFERENTIAL_PRIVACY: read strictly, blanked out of the text, and refused where the project says
+otherwise.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,9 @@ from fractions import Fraction
 import pytest
 
 from obverse.core.errors import Refused
-from obverse.plan.nodes import Filter, Mark, Reduce, Trim
 from obverse.plan.query import Question
-from obverse.sql.google.google import read_clause
+from obverse.plan.relation import Filter, Mark, Reduce, Trim
+from obverse.sql.google.parse import read_clause
 
 Read = Callable[[str], Question]
 Refusal = Callable[[str], Refused]
@@ -49,9 +51,12 @@ def test_the_text_keeps_its_length_and_its_lines() -> None:
 
 def test_every_option_is_read_whatever_its_case() -> None:
     clause, _ = read_clause(
-        asked("EPSILON = 2, delta=0, Max_Groups_Contributed=3, privacy_unit_column=v.\"id\", min_privacy_units_per_group=7,"
-              " group_selection_strategy = laplace_threshold")
-    )  # fmt: skip
+        asked(
+            'EPSILON = 2, delta=0, Max_Groups_Contributed=3, privacy_unit_column=v."id", '
+            "min_privacy_units_per_group=7,"
+            " group_selection_strategy = laplace_threshold"
+        )
+    )
     assert clause is not None
     assert (clause.epsilon, clause.delta, clause.max_groups_contributed) == (2, 0, 3)
     assert clause.privacy_unit_column is not None
@@ -84,9 +89,15 @@ def test_every_option_is_read_whatever_its_case() -> None:
         (asked("privacy_unit_column=a.b.c"), "privacy_unit_column=a.b.c"),
         (asked("group_selection_strategy=ALL"), "group_selection_strategy=ALL"),
         (asked("min_privacy_units_per_group=0"), "min_privacy_units_per_group=0"),
-        (asked("group_selection_strategy=PUBLIC_GROUPS, min_privacy_units_per_group=5"), "min_privacy_units_per_group=5"),
+        (
+            asked("group_selection_strategy=PUBLIC_GROUPS, min_privacy_units_per_group=5"),
+            "min_privacy_units_per_group=5",
+        ),
         (HEAD + "OPTIONS COUNT(*) FROM visits", "OPTIONS"),
-        ("SELECT SUM(cost, contribution_bounds_per_group=>(0, 1)) FROM visits", "contribution_bounds_per_group=>(0, 1)"),
+        (
+            "SELECT SUM(cost, contribution_bounds_per_group=>(0, 1)) FROM visits",
+            "contribution_bounds_per_group=>(0, 1)",
+        ),
         (HEAD + "SUM(cost, contribution_bounds_per_group=>(1, 0)) FROM visits", "contribution_bounds_per_group"),
         (HEAD + "SUM(cost, contribution_bounds_per_group=>(0)) FROM visits", "contribution_bounds_per_group"),
         (HEAD + "SUM(cost, contribution_bounds_per_group=>(0, cost)) FROM visits", "contribution_bounds_per_group"),
@@ -122,9 +133,9 @@ def test_the_unit_named_is_the_declared_one(refusal: Refusal, read: Read) -> Non
     read(asked("privacy_unit_column=who", "COUNT(*) FROM (SELECT person_id AS who FROM visits) AS t"))
     assert refusal(asked("privacy_unit_column=clinic")).code == "privacy_unit"
     assert refusal(asked("privacy_unit_column=nobody")).code == "column_not_declared"
-    assert refusal(asked("privacy_unit_column=who", "COUNT(*) FROM (SELECT person_id + 1 AS who FROM visits) AS t")).code == (
-        "privacy_unit"
-    )
+    assert refusal(
+        asked("privacy_unit_column=who", "COUNT(*) FROM (SELECT person_id + 1 AS who FROM visits) AS t")
+    ).code == ("privacy_unit")
 
 
 def test_the_clause_stands_in_the_outermost_select_alone(refusal: Refusal, read: Read) -> None:
@@ -146,27 +157,39 @@ def test_the_clause_stands_in_the_outermost_select_alone(refusal: Refusal, read:
     [
         (HEAD + "MAX(cost) FROM visits", "unsupported_construct"),
         (HEAD + "COUNT(DISTINCT clinic) FROM visits", "unsupported_construct"),
-        (HEAD + "COUNT(DISTINCT person_id, contribution_bounds_per_group=>(0, 1)) FROM visits", "unsupported_construct"),
+        (
+            HEAD + "COUNT(DISTINCT person_id, contribution_bounds_per_group=>(0, 1)) FROM visits",
+            "unsupported_construct",
+        ),
         (HEAD + "clinic, COUNT(*) FROM visits GROUP BY ROLLUP (clinic)", "unsupported_construct"),
-        (asked("group_selection_strategy=PUBLIC_GROUPS", "clinic, COUNT(*) FROM visits GROUP BY CUBE (clinic)"),
-         "unsupported_construct"),
+        (
+            asked("group_selection_strategy=PUBLIC_GROUPS", "clinic, COUNT(*) FROM visits GROUP BY CUBE (clinic)"),
+            "unsupported_construct",
+        ),
         (HEAD + "SUM(cost), VAR_POP(cost) FROM visits", "unsupported_construct"),
         (HEAD + "DISTINCT clinic FROM visits", "not_aggregate"),
         (HEAD + "person_id, COUNT(*) FROM visits GROUP BY person_id", "privacy_id_in_output"),
         (HEAD + "COUNT(*) FROM clinics", "bad_parameter"),
-        (asked("group_selection_strategy=PUBLIC_GROUPS", "name, COUNT(*) FROM people GROUP BY name"), "keys_not_public"),
-        (HEAD + "PERCENTILE_CONT(d, 0.5) FROM (SELECT person_id, CAST(name AS DATE) AS d FROM people) AS t", "no_bounds"),
+        (
+            asked("group_selection_strategy=PUBLIC_GROUPS", "name, COUNT(*) FROM people GROUP BY name"),
+            "keys_not_public",
+        ),
+        (
+            HEAD + "PERCENTILE_CONT(d, 0.5) FROM (SELECT person_id, CAST(name AS DATE) AS d FROM people) AS t",
+            "no_bounds",
+        ),
         (HEAD + "PERCENTILE_CONT(cost, 0.5, contribution_bounds_per_group=>(0, 1)) FROM visits", "bad_parameter"),
         (HEAD + "COUNT(cost, contribution_bounds_per_row=>(0, 1)) FROM visits", "bad_parameter"),
-        (asked("max_rows_contributed=2", "SUM(cost, contribution_bounds_per_group=>(0, 1)) FROM visits"), "bad_parameter"),
+        (
+            asked("max_rows_contributed=2", "SUM(cost, contribution_bounds_per_group=>(0, 1)) FROM visits"),
+            "bad_parameter",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_has_no_meaning_under_the_clause_is_refused(sql: str, code: str, refusal: Refusal) -> None:
     refused = refusal(sql)
     assert refused.code == code
     assert refused.fix
-
-
 
 
 def test_a_units_rows_are_gathered_by_group_and_its_groups_chosen(read: Read) -> None:

@@ -1,4 +1,6 @@
-"""What WITH DIFFERENTIAL_PRIVACY means, without its noise: the documentation's own tables, and queries written by hand."""
+"""What WITH DIFFERENTIAL_PRIVACY means, without its noise: the documentation's own tables, and queries written by
+hand.
+"""
 
 from __future__ import annotations
 
@@ -82,8 +84,10 @@ def test_the_documentations_tables_come_out(told: Callable[[str], dict[Any, Any]
         "item, AVG(quantity, contribution_bounds_per_group => (0,100)), SUM(quantity, contribution_bounds_per_group =>"
         " (0,100)), COUNT(*), COUNT(item, contribution_bounds_per_group => (0,100)), COUNT(DISTINCT id)"
     )
-    found = told(head("epsilon=10, delta=.01, max_groups_contributed=2, privacy_unit_column=id") + select + " FROM professors"
-                 " GROUP BY item")  # fmt: skip
+    found = told(
+        head("epsilon=10, delta=.01, max_groups_contributed=2, privacy_unit_column=id") + select + " FROM professors"
+        " GROUP BY item"
+    )
     assert found == {"pencil": (40, 144, 4, 4, 3), "pen": (18.5, 58, 3, 3, 2), "scissors": (8, 8, 1, 1, 1)}
 
 
@@ -108,16 +112,22 @@ def test_public_groups_are_all_told_and_others_are_not(told: Callable[[str], dic
 @pytest.mark.parametrize(
     "rows",
     [
-        "professors RIGHT OUTER JOIN (SELECT DISTINCT item FROM UNNEST(['pen', 'pencil', 'book']) AS item) AS k USING (item)",
+        "professors RIGHT OUTER JOIN (SELECT DISTINCT item FROM UNNEST(['pen', 'pencil', 'book']) AS item) AS k USING "
+        "(item)",
         "(VALUES ('pen'), ('pencil'), ('book')) AS k(item) LEFT JOIN professors USING (item)",
-        "professors p RIGHT JOIN (SELECT 'pen' AS item UNION ALL SELECT 'pencil' UNION ALL SELECT 'book') AS k ON k.item ="
+        "professors p RIGHT JOIN (SELECT 'pen' AS item UNION ALL SELECT 'pencil' UNION ALL SELECT 'book') AS k ON "
+        "k.item ="
         " p.item",
     ],
 )
 def test_public_groups_are_those_of_a_public_side(rows: str, told: Callable[[str], dict[Any, Any]]) -> None:
     options = "max_groups_contributed=2, group_selection_strategy=PUBLIC_GROUPS"
     key = "k.item" if " p " in rows else "item"
-    assert told(head(options) + f"{key}, COUNT(*) FROM {rows} GROUP BY {key}") == {"pen": (3,), "pencil": (4,), "book": (0,)}
+    assert told(head(options) + f"{key}, COUNT(*) FROM {rows} GROUP BY {key}") == {
+        "pen": (3,),
+        "pencil": (4,),
+        "book": (0,),
+    }
     with pytest.raises(Refused):
         told(f"SELECT {key}, COUNT(*) FROM {rows} GROUP BY {key}")
 
@@ -144,9 +154,16 @@ def test_percentiles_clamp_each_row(told: Callable[[str], dict[Any, Any]]) -> No
 def orders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     dice = random.Random(3)
     rows = [
-        (i, dice.choice("abcde"), dice.choice((None, dice.randint(-30, 120))), dice.randint(0, 250) / 4, dice.gauss(0, 1e3))
-        for i in range(60) for _ in range(dice.choice((1, 2, 9)))
-    ]  # fmt: skip
+        (
+            i,
+            dice.choice("abcde"),
+            dice.choice((None, dice.randint(-30, 120))),
+            dice.randint(0, 250) / 4,
+            dice.gauss(0, 1e3),
+        )
+        for i in range(60)
+        for _ in range(dice.choice((1, 2, 9)))
+    ]
     columns = dict(zip(("id", "item", "n", "price", "free"), map(list, zip(*rows))))
     return synthetic({"orders": columns}, RANDOM_TOML, tmp_path_factory.mktemp("orders") / "p")
 
@@ -216,8 +233,13 @@ AUTO_TOML = RANDOM_TOML.replace("limits = { rows = 50, groups = 9 }", 'limits = 
 
 def test_bounds_that_are_left_out_are_those_that_were_learned(tmp_path: Path) -> None:
     units = range(4_000)
-    columns = {"id": [*units, *units], "item": ["a"] * 8_000, "n": [i % 5 for i in range(8_000)], "price": [1.0] * 8_000,
-               "free": [0.5] * 8_000}  # fmt: skip
+    columns = {
+        "id": [*units, *units],
+        "item": ["a"] * 8_000,
+        "n": [i % 5 for i in range(8_000)],
+        "price": [1.0] * 8_000,
+        "free": [0.5] * 8_000,
+    }
     folder = synthetic({"orders": columns}, AUTO_TOML, tmp_path / "p")
     sql = head("epsilon=1") + "SUM(n) FROM orders"
     with obverse.open(folder) as session, pytest.raises(Refused, match="limits of orders"):

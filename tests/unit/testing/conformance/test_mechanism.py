@@ -12,9 +12,8 @@ from obverse.core.loss import ApproxLoss, Composed, PureLoss, ZcdpLoss
 from obverse.core.rng import Rng
 from obverse.mechanisms import DiscreteGaussian, DiscreteLaplace, Example
 from obverse.mechanisms.enclosures import Enclosure
-from obverse.testing.claims import claim_holds, claimed_epsilon
 from obverse.testing.conformance.mechanism import check_claim, check_error_bars, check_mechanism
-from obverse.testing.goodness import divergence, fits, gap_limit, largest_gap
+from obverse.testing.statistics import claim_holds, claimed_epsilon, divergence, fits, gap_limit, largest_gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,8 @@ def test_approximate_claims_forgive_delta_and_no_more() -> None:
     def law(*numbers: Fraction) -> list[Enclosure]:
         return [(number, number) for number in numbers]
 
-    left, right = law(Fraction(1, 2), Fraction(1, 2), Fraction(0)), law(Fraction(1, 2), Fraction(2, 5), Fraction(1, 10))
+    left = law(Fraction(1, 2), Fraction(1, 2), Fraction(0))
+    right = law(Fraction(1, 2), Fraction(2, 5), Fraction(1, 10))
     assert claim_holds(ApproxLoss(Fraction(1, 4), Fraction(1, 10)), left, right)
     assert not claim_holds(ApproxLoss(Fraction(1, 4), Fraction(9, 100)), left, right)
 
@@ -112,7 +112,8 @@ def test_fitting_knows_values_outside_its_law() -> None:
 
 def test_the_gap_of_two_samples_is_measured_and_limited() -> None:
     random = np.random.default_rng(1)
-    one, other = random.integers(0, 100, 10**5), random.integers(0, 100, 10**5)
+    one = random.integers(0, 100, 10**5)
+    other = random.integers(0, 100, 10**5)
     assert largest_gap(one, other) <= gap_limit(10**5, 10**5)
     assert largest_gap(one, other + 5) > gap_limit(10**5, 10**5)
     assert largest_gap(one, one) == 0

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import click
 
-from obverse.cli.commands.attack.attack_answers import averaging, differencing, reconstruction, tracker
-from obverse.cli.commands.attack.attack_numbers import low_bits, membership
 from obverse.cli.commands.attack.audit import audit
 from obverse.cli.commands.attack.compare import compare
+from obverse.cli.commands.attack.interfaces import (
+    averaging,
+    differencing,
+    low_bits,
+    membership,
+    reconstruction,
+    tracker,
+)
 from obverse.cli.commands.attack.services import bypass, timing
 from obverse.cli.commands.attack.tables import (
     attribute,
@@ -27,7 +33,8 @@ from obverse.cli.output.terminal import Heading, print_table
 def attack() -> None:
     """Attack a release or an interface: what does it give away?
 
-    Each attack has a control, which tells what it wins where nothing can be known, and says whether it surely does better.
+    Each attack has a control, which tells what it wins where nothing can be known, and says whether it surely does
+    better.
 
     \b
     Exit codes: 0 no leak was found, 5 it leaks, 2 usage, 3 refused.

@@ -10,7 +10,7 @@ import click
 from obverse.cli.commands.attack.output import LEAKS, with_door
 from obverse.cli.errors import Verb
 from obverse.cli.options import Range, print_json, with_json
-from obverse.cli.output.patience import patience
+from obverse.cli.output.progress import patience
 from obverse.cli.output.terminal import Heading, print_fact, print_table
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ SHOWN = 20
 
 @click.command(cls=Verb)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--real", is_flag=True, help="Secrets are any numbers, not yes or no: linear algebra alone; needs no sums.")
+@click.option(
+    "--real", is_flag=True, help="Secrets are any numbers, not yes or no: linear algebra alone; needs no sums."
+)
 @click.option("--table", type=click.Path(path_type=Path), metavar="FILE", help="FILE asks in SQL of this table.")
 @click.option("--secret", metavar="COLUMN", help="With --table: the secret column; the others are public.")
 @click.option("--name", metavar="COLUMN", help="With --table: call rows by this column.")
@@ -32,7 +34,9 @@ SHOWN = 20
               help="Seconds; what is not decided then is called undecided.")  # fmt: skip
 @click.option("--prior", type=float, default=0.5, show_default=True, help="--online: chance of yes.")
 @click.option("--widening", type=float, default=0.9, show_default=True, help="--online: how far a belief may move.")
-@click.option("--risk", type=float, default=0.2, show_default=True, help="--online: chance that one ever moves further.")
+@click.option(
+    "--risk", type=float, default=0.2, show_default=True, help="--online: chance that one ever moves further."
+)
 @with_door
 @with_json
 def audit(
@@ -69,7 +73,9 @@ def audit(
 
 
 def _replayed(asked: Questions, real: bool, prior: float, widening: float, risk: float) -> list[bool]:
-    """For each question whether a simulatable auditor grants it; the answers of those granted are taken from the file."""
+    """For each question whether a simulatable auditor grants it; the answers of those granted are taken from the
+    file.
+    """
     from obverse.attack.auditing.online import BooleanAuditor, LinearAuditor
     from obverse.core.errors import Refused
 
@@ -95,7 +101,12 @@ def _print(asked: Questions, found: Audited, as_json: bool) -> None:
         return
     print_fact("Found", found.sentence, colour="red" if found.determined else "cyan")
     rows = [
-        [asked.secrets[one.secret], "?" if one.value is None else str(one.value), ", ".join(map(str, one.questions)), one.by]
+        [
+            asked.secrets[one.secret],
+            "?" if one.value is None else str(one.value),
+            ", ".join(map(str, one.questions)),
+            one.by,
+        ]
         for one in found.determined[:SHOWN]
     ]
     if rows:

@@ -10,10 +10,9 @@ import click
 from obverse.cli.commands.attack.output import FILE, with_door
 from obverse.cli.errors import Verb
 from obverse.cli.options import QUASI, SECRET, Range, print_json, with_json
-from obverse.cli.output.numbers import percent
-from obverse.cli.output.pictures import check_kind, save
+from obverse.cli.output.files import check_kind, save
 from obverse.cli.output.progress import progress
-from obverse.cli.output.terminal import Heading, print_fact, print_table
+from obverse.cli.output.terminal import Heading, percent, print_fact, print_table
 
 if TYPE_CHECKING:
     from obverse.review.tables import Reading
@@ -26,20 +25,30 @@ if TYPE_CHECKING:
 @click.option("--k", type=click.IntRange(2), default=5, show_default=True, help="Of the k-anonymous release.")
 @click.option("--sample", type=Range(0, 1, min_open=True), default=0.1, show_default=True, help="Of the raw sample.")
 @click.option("--epsilons", default="0.1,1,10", show_default=True, metavar="LIST", help="At which the table is asked.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of who is released and who is the control.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of who is released and who is the control."
+)
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE",
               help="Draw privacy against utility, as .html, .svg or .png.")  # fmt: skip
 @with_door
 @with_json
 def compare(
-    file: Path, quasi: str, secret: str, k: int, sample: float, epsilons: str, seed: int, plot: Path | None, as_json: bool,
+    file: Path,
+    quasi: str,
+    secret: str,
+    k: int,
+    sample: float,
+    epsilons: str,
+    seed: int,
+    plot: Path | None,
+    as_json: bool,
     door: Reading,
-) -> None:  # fmt: skip
+) -> None:
     """Release one table in all the ways, attack each, and show what each is still good for.
 
-    Each row is taken as a person. Half of them are released: as a raw sample, without names, k-anonymous, as exact counts, and
-    through `ask` at several epsilons. The other half are the control. Nothing is charged; a project's table is read by the
-    curator's door.
+    Each row is taken as a person. Half of them are released: as a raw sample, without names, k-anonymous, as exact
+    counts, and through `ask` at several epsilons. The other half are the control. Nothing is charged; a project's table
+    is read by the curator's door.
 
     \b
     Example:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from obverse.cli.options import ON, print_json
-from obverse.cli.output.numbers import percent
-from obverse.cli.output.terminal import Heading, print_fact, print_table
+from obverse.cli.output.terminal import Heading, percent, print_fact, print_table
 
 if TYPE_CHECKING:
     from obverse.attack.finding import Finding
@@ -37,7 +36,9 @@ def with_door(function: F) -> F:
     """Tables of a project may be named in place of files; they are read by the curator's own door."""
     words = "Of this project: a table's name in place of a file's; its rows are read by the curator's door."
     options = (
-        click.option("--reason", default="", metavar="TEXT", help="With tables of a project: why; sealed into its ledger."),
+        click.option(
+            "--reason", default="", metavar="TEXT", help="With tables of a project: why; sealed into its ledger."
+        ),
         click.option("-p", "--project", type=click.Path(path_type=Path), metavar="DIR", help=words),
     )
 

@@ -19,7 +19,10 @@ NUMBER = "{}"
 
 def with_question(function: F) -> F:
     return click.option(
-        "--sql", required=True, metavar="SQL", help="One number; {} is the number of the question, so that each is another."
+        "--sql",
+        required=True,
+        metavar="SQL",
+        help="One number; {} is the number of the question, so that each is another.",
     )(function)
 
 
@@ -29,8 +32,12 @@ def with_question(function: F) -> F:
 @with_question
 @click.option("--replies", type=click.IntRange(20), default=200, show_default=True, help="So many of each; half teach.")
 @click.option("--epsilon", metavar="E", help="The price of each question; not for functions.")
-@click.option("--token-env", "tokens", multiple=True, metavar="VAR", help="Variable with a token: for both URLs, or each.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the order in which they are asked.")
+@click.option(
+    "--token-env", "tokens", multiple=True, metavar="VAR", help="Variable with a token: for both URLs, or each."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the order in which they are asked."
+)
 @with_json
 def timing(
     with_person: str, without: str, sql: str, replies: int, epsilon: str | None, tokens: tuple[str, ...], seed: int,
@@ -38,9 +45,10 @@ def timing(
 ) -> None:  # fmt: skip
     """Tell from the time of a reply whether somebody's rows are there.
 
-    WITH and WITHOUT answer over the same data, but for one person: each is a URL of a service (https://host/v1/PROJECT), a
-    project's folder, dsn-env:VAR (VAR holds the connection string of a PostgreSQL server), or a Python function module:name.
-    They are asked in an order that is drawn by chance. An answer that was given before is not computed again, so write {}.
+    WITH and WITHOUT answer over the same data, but for one person: each is a URL of a service
+    (https://host/v1/PROJECT), a project's folder, dsn-env:VAR (VAR holds the connection string of a PostgreSQL server),
+    or a Python function module:name. They are asked in an order that is drawn by chance. An answer that was given
+    before is not computed again, so write {}.
 
     \b
     Examples:
@@ -50,7 +58,7 @@ def timing(
       obverse attack timing mine:with_her mine:without_her --sql "SELECT COUNT(*) FROM t WHERE x > {}"
     """
     from obverse.attack.attacks import Timing
-    from obverse.review.endpoints import ask_at
+    from obverse.review.interfaces import ask_at
 
     if len(tokens) > 2:
         raise click.UsageError("give --token-env once, or once for each URL.")
@@ -66,10 +74,18 @@ def timing(
 @with_question
 @click.option("--budget", required=True, metavar="E", help="What all answers together may cost.")
 @click.option("--price", required=True, metavar="E", help="What is offered for each question, in the same unit.")
-@click.option("--at-once", type=click.IntRange(2, 64), default=8, show_default=True, help="How many ask at the same moment.")
-@click.option("--parts", type=click.IntRange(1), default=10, show_default=True, help="Parts of the price to offer; 1: none.")
-@click.option("--as", "names", multiple=True, metavar="NAME", help="Somebody else in whose name to ask; may be repeated.")
-@click.option("--token-env", default="", metavar="VAR", help="With a URL: the environment variable that holds the token.")
+@click.option(
+    "--at-once", type=click.IntRange(2, 64), default=8, show_default=True, help="How many ask at the same moment."
+)
+@click.option(
+    "--parts", type=click.IntRange(1), default=10, show_default=True, help="Parts of the price to offer; 1: none."
+)
+@click.option(
+    "--as", "names", multiple=True, metavar="NAME", help="Somebody else in whose name to ask; may be repeated."
+)
+@click.option(
+    "--token-env", default="", metavar="VAR", help="With a URL: the environment variable that holds the token."
+)
 @with_json
 def bypass(
     place: str, sql: str, budget: str, price: str, at_once: int, parts: int, names: tuple[str, ...], token_env: str,
@@ -77,8 +93,9 @@ def bypass(
 ) -> None:  # fmt: skip
     """Try to get more fresh answers than a budget pays for.
 
-    PLACE is a URL of a service (https://host/v1/PROJECT), a project's folder, dsn-env:VAR (VAR holds the connection string of a
-    PostgreSQL server), or a Python function module:name. Its whole budget is spent: attack a copy made for that.
+    PLACE is a URL of a service (https://host/v1/PROJECT), a project's folder, dsn-env:VAR (VAR holds the connection
+    string of a PostgreSQL server), or a Python function module:name. Its whole budget is spent: attack a copy made for
+    that.
 
     \b
     Example:
@@ -86,10 +103,12 @@ def bypass(
           --sql "SELECT COUNT(*) FROM people WHERE age > {}"
     """
     from obverse.attack.attacks import Bypass
-    from obverse.review.endpoints import interface_at
+    from obverse.review.interfaces import interface_at
 
     if NUMBER not in sql:
-        raise click.UsageError("write {} in --sql where the number of the question goes: each must be another question.")
+        raise click.UsageError(
+            "write {} in --sql where the number of the question goes: each must be another question."
+        )
     attack = Bypass(_positive(budget, "--budget"), _positive(price, "--price"), at_once, parts, names)
     found = attack.run(interface_at(place, token_env), lambda i: sql.replace(NUMBER, str(i)), called_by(place))
     finish(found, as_json)

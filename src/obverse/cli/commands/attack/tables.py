@@ -48,7 +48,10 @@ def linkage(
     rows, whose = door.people(released, [*columns, *([truth] if truth else [])], person)
     outsiders = None if control is None else renamed(door, control, names, truth)
     people = renamed(door, known, names, truth)
-    finish(Linkage().run(rows, people, columns, truth=truth, outsiders=outsiders, target=released.name, person=whose), as_json)
+    finish(
+        Linkage().run(rows, people, columns, truth=truth, outsiders=outsiders, target=released.name, person=whose),
+        as_json,
+    )
 
 
 @click.command(cls=Verb, name="fuzzy-linkage")
@@ -58,7 +61,9 @@ def linkage(
 @click.option("--item", required=True, metavar="COLUMN", help="What was rated.")
 @click.option("--stars", required=True, metavar="COLUMN", help="How it was rated, as a number.")
 @click.option("--date", metavar="COLUMN", help="When: a date, or days as a number.")
-@click.option("--eccentricity", type=float, default=1.5, show_default=True, help="Of the paper's rule: deviations of the lead.")
+@click.option(
+    "--eccentricity", type=float, default=1.5, show_default=True, help="Of the paper's rule: deviations of the lead."
+)
 @with_door
 @with_json
 def fuzzy_linkage(
@@ -119,7 +124,9 @@ def homogeneity(released: Path, on: str, secret: str, person: str | None, as_jso
 @click.option(*ON, required=True, metavar="COLUMNS", help="Quasi-identifiers, with commas between.")
 @click.option(*SECRET, required=True, metavar="COLUMN", help="The sensitive column.")
 @click.option("--impossible", multiple=True, metavar="VALUE", help="A secret that is ruled out; may be given again.")
-@click.option("--ruled-out", type=click.IntRange(1), default=1, show_default=True, help="Else: how many of any are ruled out.")
+@click.option(
+    "--ruled-out", type=click.IntRange(1), default=1, show_default=True, help="Else: how many of any are ruled out."
+)
 @with_person
 @with_door
 @with_json
@@ -205,7 +212,9 @@ def sampling(sample: Path, population: Path, on: str, truth: str | None, as_json
 @click.option(*SECRET, required=True, metavar="COLUMN", help="What is guessed, in all three files.")
 @with_door
 @with_json
-def attribute(released: Path, members: Path, outsiders: Path, on: str, secret: str, as_json: bool, door: Reading) -> None:
+def attribute(
+    released: Path, members: Path, outsiders: Path, on: str, secret: str, as_json: bool, door: Reading
+) -> None:
     """Guess a secret from the rows that fit: better for those inside than for those outside?
 
     \b

@@ -1,4 +1,6 @@
-"""Who answers an attack's questions: a file, exactly or not, a project, a function, an endpoint; and who knows the truth."""
+"""Who answers an attack's questions: a file, exactly or not, a project, a function, an endpoint; and who knows the
+truth.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from obverse.cli.options import Range, number
 
 if TYPE_CHECKING:
     from obverse.attack.targets import Ask, Counting, Person
-    from obverse.engines.exact_tables import ExactTable
+    from obverse.engines.files import ExactTable
 
 F = TypeVar("F", bound=Callable[..., Any])
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -64,8 +66,8 @@ class Target:
     seed: int
 
     def people(self, key: str, secret: str, wanted: int) -> list[Person]:
-        from obverse.attack.interfaces import balanced
-        from obverse.review.attacking import people_in
+        from obverse.attack.targets import balanced
+        from obverse.review.interfaces import people_in
 
         return balanced(people_in(self.truth, self.file_table, key, secret), wanted, self.seed)
 
@@ -83,14 +85,18 @@ def named(name: str) -> str:
 def with_target(function: F) -> F:
     """Who answers: the file itself, exactly or not, a project, a function, or a live endpoint."""
     for option in (
-        click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of noise, subsets and people."),
+        click.option(
+            "--seed", type=click.IntRange(0), default=1, show_default=True, help="Of noise, subsets and people."
+        ),
         click.option("--table", metavar="NAME", help="What questions call the table; the file's name unless told."),
         click.option("--call", metavar="MODULE:NAME", help="A Python function answers: SQL in, a number or None out."),
         click.option("--dsn-env", metavar="VAR", help="A PostgreSQL server answers; VAR holds its connection string."),
         click.option("--token-env", metavar="VAR", help="With --url: the environment variable that holds the token."),
         click.option("--url", metavar="URL", help="A service answers: https://host/v1/PROJECT."),
         click.option("--epsilon", metavar="E", help="With --project, --url or --dsn-env: the price of each question."),
-        click.option("--reason", default="", metavar="TEXT", help="With a project's table: why; sealed into its ledger."),
+        click.option(
+            "--reason", default="", metavar="TEXT", help="With a project's table: why; sealed into its ledger."
+        ),
         click.option(
             "-p",
             "--project",
@@ -98,7 +104,9 @@ def with_target(function: F) -> F:
             metavar="DIR",
             help="A project answers, and is charged; with --laplace or --at-least its rows do. FILE may be its table",
         ),
-        click.option("--at-least", "least", type=click.IntRange(1), metavar="K", help="Rows answer; small counts are refused."),
+        click.option(
+            "--at-least", "least", type=click.IntRange(1), metavar="K", help="Rows answer; small counts are refused."
+        ),
         click.option(
             "--laplace", type=Range(0), metavar="B", help="Rows answer, with fresh Laplace noise of this scale."
         ),
@@ -124,7 +132,7 @@ def opened(file: Path, wanted: Wanted, *texts: str) -> Iterator[Target]:
     called = wanted.table or file.stem
     with door_of(wanted.project, wanted.reason).exact(file, called, texts) as truth:
         if wanted.rows_answer:
-            from obverse.engines.exact_tables import quoted
+            from obverse.engines.files import quoted
 
             table = quoted(called)  # a file may be called by a word of SQL
             yield Target(_of_rows(truth, table, wanted), truth, table, called, file.name, wanted.seed)
@@ -134,7 +142,7 @@ def opened(file: Path, wanted: Wanted, *texts: str) -> Iterator[Target]:
 
 
 def _of_rows(truth: ExactTable, table: str, wanted: Wanted) -> Ask:
-    from obverse.attack.interfaces import with_least, with_noise
+    from obverse.attack.targets import with_least, with_noise
 
     ask: Ask = truth.ask
     if wanted.least is not None:
@@ -145,8 +153,8 @@ def _of_rows(truth: ExactTable, table: str, wanted: Wanted) -> Ask:
 @contextmanager
 def _other(wanted: Wanted) -> Iterator[tuple[Ask, str]]:
     """Somebody else who answers, and what to call them."""
-    from obverse.attack.interfaces import in_numbers
-    from obverse.review.endpoints import ask_at
+    from obverse.attack.targets import in_numbers
+    from obverse.review.interfaces import ask_at
 
     place = wanted.url or wanted.call or (f"dsn-env:{wanted.dsn_env}" if wanted.dsn_env else str(wanted.project))
     with ask_at(place, wanted.token_env or "", number(wanted.epsilon)) as ask:

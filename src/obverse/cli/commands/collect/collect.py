@@ -1,23 +1,78 @@
-"""obverse collect: surveys whose answers are randomized before they are sent."""
+"""obverse collect: surveys whose answers are randomized before they are sent.
+
+obverse collect new: the first step of a survey.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from obverse.cli.commands.collect.device import answer, consent, withdraw
-from obverse.cli.commands.collect.estimate import estimate
-from obverse.cli.commands.collect.estimated import print_discovery
-from obverse.cli.commands.collect.questions import print_cautions, print_estimates, print_plan
-from obverse.cli.commands.collect.shuffle import fresh_tokens, shuffle, shuffler, with_shuffler
-from obverse.cli.commands.collect.survey import new
-from obverse.cli.errors import VerbGroup
-from obverse.cli.options import Range, print_json, with_json, with_project
-from obverse.cli.output.terminal import Heading, print_fact, print_table, print_text
+from obverse.cli.commands.collect.estimate import estimate, fresh_tokens, shuffle, shuffler, with_shuffler
+from obverse.cli.commands.collect.output import print_cautions, print_discovery, print_estimates, print_plan
+from obverse.cli.errors import Verb, VerbGroup
+from obverse.cli.options import Range, number, print_json, with_json, with_project
+from obverse.cli.output.terminal import Heading, near, print_fact, print_table, print_text
+
+if TYPE_CHECKING:
+    from obverse.catalog.edit import Fact
+
+
+CONSENT = "I agree that my randomized answer is counted."
+
+
+@click.command(cls=Verb)
+@click.argument("name")
+@click.argument("question")
+@click.option(
+    "--options", default="no,yes", show_default=True, metavar="A,B,...", help="The answers, with commas between."
+)
+@click.option("--epsilon", default="1", show_default=True, metavar="E", help="Loss of one report: less hides more.")
+@click.option("--purpose", required=True, metavar="TEXT", help="What the answers are used for; people read it first.")
+@click.option("--consent", default=CONSENT, show_default=True, metavar="TEXT", help="What people agree to.")
+@click.option("--days", type=click.IntRange(1), default=30, show_default=True, help="How long reports are kept.")
+@with_json
+@with_project
+def new(
+    name: str,
+    question: str,
+    options: str,
+    epsilon: str,
+    purpose: str,
+    consent: str,
+    days: int,
+    as_json: bool,
+    project: Path,
+) -> None:
+    """Declare a survey of one question in obverse.toml, and show its card. What else a survey may be: docs/collect.md.
+
+    \b
+    Example:
+      obverse collect new missed_dose "Have you missed a dose this month?" --purpose "To learn how many do."
+    """
+    from fractions import Fraction
+
+    from obverse.collect.card import card_text
+    from obverse.collect.project import add_survey, spec_in
+
+    answers = tuple(part.strip() for part in options.split(",") if part.strip())
+    facts: dict[str, Fact] = {"question": question, "options": answers, "epsilon": number(epsilon) or Fraction(0)}
+    facts |= {"retention_days": Fraction(days), "purpose": purpose, "consent": consent}
+    file = add_survey(project, name, facts)
+    if as_json:
+        print_json({"version": 1, "survey": name, "file": str(file)})
+        return
+    print_fact("Added", f"{name}, in {near(file.absolute())}")
+    print_text(f"\n{card_text(spec_in(project, name)[0], 'und')}\n")
+    print_fact(
+        "Next", f"`obverse collect plan {name}` tells how many people it takes, `obverse serve` shows people its page"
+    )
+
 
 PEOPLE_MAX = 10**12
 
@@ -26,8 +81,8 @@ PEOPLE_MAX = 10**12
 def collect() -> None:
     """Collect answers that are randomized before they are sent.
 
-    Surveys are declared in obverse.toml as [surveys.NAME]; `collect new` writes one. Respondents flip the coins on their own
-    devices; nobody here ever sees an answer.
+    Surveys are declared in obverse.toml as [surveys.NAME]; `collect new` writes one. Respondents flip the coins on
+    their own devices; nobody here ever sees an answer.
     """
 
 
@@ -43,7 +98,7 @@ def card(name: str, language: str, as_json: bool, project: Path) -> None:
     """The public transparency card: what is sent, the odds, every epsilon, limits and retention."""
     from obverse.collect.card import card_json, card_text
     from obverse.collect.cautions import cautions
-    from obverse.collect.surveys import spec_in
+    from obverse.collect.project import spec_in
 
     spec, _ = spec_in(project, name)
     if as_json:
@@ -59,7 +114,7 @@ def card(name: str, language: str, as_json: bool, project: Path) -> None:
 @with_project
 def spec(name: str, as_json: bool, project: Path) -> None:
     """The specification for devices, as canonical JSON; its hash is the survey's id. With --json the id beside it."""
-    from obverse.collect.surveys import spec_in
+    from obverse.collect.project import spec_in
 
     found, _ = spec_in(project, name)
     if as_json:
@@ -78,14 +133,15 @@ def spec(name: str, as_json: bool, project: Path) -> None:
 def plan(name: str, share: float, people: int | None, as_json: bool, project: Path) -> None:
     """How many people are needed to see a share; error, bytes and what liars could do."""
     from obverse.collect.cautions import cautions
-    from obverse.collect.foresee import foresee, needed_words, people_needed
-    from obverse.collect.surveys import spec_in
+    from obverse.collect.planning import foresee, needed_words, people_needed
+    from obverse.collect.project import spec_in
 
     found, choice = spec_in(project, name)
     if found.parts:
         print_plan(found, people or found.survey.people, share, as_json)
         return
-    foreseen, needed = foresee(found, people or found.survey.people), people_needed(found, share)
+    foreseen = foresee(found, people or found.survey.people)
+    needed = people_needed(found, share)
     if as_json:
         told = {field: getattr(foreseen, field) for field in foreseen.__slots__}
         told["warnings"] = [one.as_json() for one in cautions(found)]
@@ -107,7 +163,9 @@ def plan(name: str, share: float, people: int | None, as_json: bool, project: Pa
 
 @collect.command()
 @click.argument("name")
-@click.option("--share", "shares", multiple=True, metavar="ANSWER=SHARE", help="Shares to play; evenly spread unless told.")
+@click.option(
+    "--share", "shares", multiple=True, metavar="ANSWER=SHARE", help="Shares to play; evenly spread unless told."
+)
 @click.option("--people", type=click.IntRange(1, PEOPLE_MAX), help="How many answer; as declared unless told.")
 @with_json
 @with_project
@@ -119,9 +177,9 @@ def simulate(name: str, shares: tuple[str, ...], people: int | None, as_json: bo
       obverse collect simulate missed_dose --people 5000 --share yes=0.3
     """
     from obverse.collect.estimate import estimate as estimated
+    from obverse.collect.project import spec_in
     from obverse.collect.questions import estimates
     from obverse.collect.simulate import played
-    from obverse.collect.surveys import spec_in
 
     found, _ = spec_in(project, name)
     held = played(found, shares, people or found.survey.people)
@@ -151,7 +209,9 @@ def simulate(name: str, shares: tuple[str, ...], people: int | None, as_json: bo
 
 @collect.command()
 @click.argument("name")
-@click.option("-n", "--count", "number", type=click.IntRange(1, 1_000_000), default=1, show_default=True, help="How many.")
+@click.option(
+    "-n", "--count", "number", type=click.IntRange(1, 1_000_000), default=1, show_default=True, help="How many."
+)
 @with_shuffler
 @with_json
 @with_project
@@ -170,12 +230,15 @@ def tokens(name: str, number: int, folder: Path | None, as_json: bool, project: 
 @with_json
 @with_project
 def add(name: str, reports: BinaryIO, as_json: bool, project: Path) -> None:
-    """Count reports: lines of a token and a report, in hexadecimal, from a file or standard input; or a shuffler's batch."""
-    from obverse.collect.attested import add_batch
-    from obverse.collect.surveys import collection_in, submitted
+    """Count reports: lines of a token and a report, in hexadecimal, from a file or standard input; or a shuffler's
+    batch.
+    """
+    from obverse.collect.project import collection_in, submitted
+    from obverse.collect.shuffler import add_batch
 
     collection = collection_in(project, name)
-    counted, rejected = 0, Counter[str]()
+    counted = 0
+    rejected = Counter[str]()
     if collection.spec.survey.shuffler is not None:
         counted = add_batch(collection, reports.read())
     else:
@@ -199,7 +262,7 @@ def add(name: str, reports: BinaryIO, as_json: bool, project: Path) -> None:
 def tally(name: str, file: BinaryIO, as_json: bool, project: Path) -> None:
     """Save the counts, for another collector of the same survey: `collect estimate --merge` adds them up."""
     from obverse.collect.estimate import enough
-    from obverse.collect.surveys import collection_in
+    from obverse.collect.project import collection_in
 
     collection = collection_in(project, name)
     found = collection.tally()
@@ -220,7 +283,7 @@ def forget(name: str, as_json: bool, project: Path) -> None:
 
     Also of a survey that was changed since, or is no longer declared.
     """
-    from obverse.collect.surveys import forgotten_in
+    from obverse.collect.project import forgotten_in
 
     forgotten = forgotten_in(project, name)
     if as_json:

@@ -71,7 +71,9 @@ def withdraw(
 @click.argument("name")
 @click.argument("given", metavar="ANSWER...", nargs=-1, required=True)
 @click.option("--token", default="", metavar="HEX", help="A token of this survey, from whoever runs it: one report.")
-@click.option("--epoch", type=click.IntRange(0, 65535), default=0, show_default=True, help="The epoch that is collected.")
+@click.option(
+    "--epoch", type=click.IntRange(0, 65535), default=0, show_default=True, help="The epoch that is collected."
+)
 @click.option("--consent", "agrees", is_flag=True, help="Print the consent text and agree to it.")
 @with_device
 @with_json
@@ -96,7 +98,7 @@ def answer(
     Example:
       obverse collect answer missed_dose yes --token $(head -1 tokens.txt)
     """
-    from obverse.collect.client import sent_words
+    from obverse.collect.device import sent_words
 
     spec, device = _opened(project, name, sent, folder)
     spent = _token(token)
@@ -106,7 +108,9 @@ def answer(
             device.consent(spec)
     made = device.report(spec, _answers(spec, given), token=spent, epoch=epoch)
     if as_json:
-        print_json({"version": 1, "survey": spec.id, "token": token, "report": made.hex(), "sent": sent_words(spec, made)})
+        print_json(
+            {"version": 1, "survey": spec.id, "token": token, "report": made.hex(), "sent": sent_words(spec, made)}
+        )
         return
     click.echo(f"{spent.hex()} {made.hex()}")
     print_fact("Sent", sent_words(spec, made), err=True)
@@ -114,8 +118,8 @@ def answer(
 
 def _opened(project: Path, name: str, sent: BinaryIO | None, folder: Path | None) -> tuple[Spec, Device]:
     from obverse.collect.device import Device
+    from obverse.collect.project import spec_in
     from obverse.collect.spec import read_spec
-    from obverse.collect.surveys import spec_in
     from obverse.ledger.home import default_home
 
     spec = spec_in(project, name)[0] if sent is None else read_spec(sent.read().rstrip(b"\r\n"))
@@ -142,7 +146,7 @@ def _on_terminal() -> bool:
 
 
 def _token(text: str) -> bytes:
-    from obverse.collect.tokens import TOKEN_BYTES
+    from obverse.collect.wire import TOKEN_BYTES
 
     try:
         found = bytes.fromhex(text)
@@ -157,8 +161,11 @@ def _token(text: str) -> bytes:
 def _tell_standing(spec: Spec, device: Device, as_json: bool) -> None:
     from obverse.core.numbers import plain
 
-    known, asked = device.record(spec), spec.survey
-    spent, most, together = plain(known.spent), plain(asked.lifetime), device.spent()
+    known = device.record(spec)
+    asked = spec.survey
+    spent = plain(known.spent)
+    most = plain(asked.lifetime)
+    together = device.spent()
     if as_json:
         losses = {"spent": spent, "lifetime": most, "device": plain(together)}
         print_json(
@@ -169,4 +176,6 @@ def _tell_standing(spec: Spec, device: Device, as_json: bool) -> None:
     print_fact("Reports", f"{known.reports:,} of {asked.reports:,}")
     print_fact("Spent", f"epsilon {spent} of {most} in a lifetime")
     if together > known.spent:
-        print_fact("Together", f"epsilon {plain(together)} in all surveys that this device answered; their losses add up")
+        print_fact(
+            "Together", f"epsilon {plain(together)} in all surveys that this device answered; their losses add up"
+        )

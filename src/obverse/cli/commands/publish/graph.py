@@ -7,11 +7,9 @@ from typing import Any
 
 import click
 
-from obverse.cli.commands.ask import stoppable
-from obverse.cli.commands.publish.report import check_report, report_beside
+from obverse.cli.commands.publish.options import names, run_release
 from obverse.cli.errors import Verb
 from obverse.cli.options import number, print_json, with_asker, with_json, with_project
-from obverse.cli.output.progress import progress
 from obverse.cli.output.terminal import Heading, print_fact, print_table
 
 
@@ -23,7 +21,9 @@ from obverse.cli.output.terminal import Heading, print_fact, print_table
     metavar="STATS",
     help="edges, people, degrees, mixing:A, triangles, stars:2, spread:A; A is a public attribute.",
 )
-@click.option("--cap", type=int, metavar="N", help="Unit node: connections of one that count; default: the degree promise.")
+@click.option(
+    "--cap", type=int, metavar="N", help="Unit node: connections of one that count; default: the degree promise."
+)
 @click.option(
     "--tell",
     default="0.1",
@@ -31,7 +31,9 @@ from obverse.cli.output.terminal import Heading, print_fact, print_table
     metavar="P",
     help="spread: how likely somebody who knows a rumour tells a friend in one step.",
 )
-@click.option("--share", multiple=True, metavar="STAT=N", help="Shares of the price of one of the measured; 1 unless told.")
+@click.option(
+    "--share", multiple=True, metavar="STAT=N", help="Shares of the price of one of the measured; 1 unless told."
+)
 @click.option("--epsilon", metavar="E", help="Price of the release; default: [privacy] epsilon.")
 @click.option("--delta", metavar="D", help="Delta of the release; default: [privacy] delta.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Where the release goes: a new folder.")
@@ -45,8 +47,8 @@ from obverse.cli.output.terminal import Heading, print_fact, print_table
 def graph(graph: str, stats: str, cap: int | None, tell: str, share: tuple[str, ...], **told: Any) -> None:
     """Statistics of a social network, declared as [graphs.NAME]: who befriends whom, how fast rumours spread.
 
-    The unit is an edge (that two people are connected is hidden) or a node (that a person is present at all is hidden). All
-    statistics are one debit, charged before any edge is read.
+    The unit is an edge (that two people are connected is hidden) or a node (that a person is present at all is hidden).
+    All statistics are one debit, charged before any edge is read.
 
     \b
     Example:
@@ -54,25 +56,17 @@ def graph(graph: str, stats: str, cap: int | None, tell: str, share: tuple[str, 
       obverse publish graph friends --stats edges,degrees,mixing:party,spread:party --epsilon 1 --out release
     """  # fmt: skip
     from obverse.publish.graph.request import Wished, graph_release, publish_graph
-    from obverse.session.session import open as open_project
 
-    out: Path | None = told["out"]
-    if (out is None) == (not told["only_plan"]):
-        raise click.UsageError("give either --out FOLDER or --plan, which shows what would be measured.")
-    check_report(told)
-    asked = tuple(part.strip() for part in stats.split(",") if part.strip())
     probability = number(tell)
     assert probability is not None
-    wished = Wished(graph, asked, cap, probability, dict(map(_share, share)))
-    with open_project(told["project"], analyst=told["analyst"], purpose=told["purpose"]) as session:
-        made = graph_release(session, wished, number(told["epsilon"]), number(told["delta"]))
-        if out is None:
-            _print_plan(made, as_json=told["as_json"])
-            return
-        with stoppable(session), progress("writing") as shown:
-            done = publish_graph(session, made, out, told["key"], shown)
-    report_beside(told, out, stored=done.receipted.stored)
-    _print_done(done, made, out, as_json=told["as_json"])
+    wished = Wished(graph, names(stats), cap, probability, dict(map(_share, share)))
+    run_release(
+        told,
+        lambda session, *price: graph_release(session, wished, *price),
+        publish_graph,
+        print_plan=_print_plan,
+        print_done=_print_done,
+    )
 
 
 def _share(text: str) -> tuple[str, Any]:
@@ -113,10 +107,11 @@ def _print_plan(made: Any, *, as_json: bool) -> None:
     print_fact("Spent", "nothing; no edge was read")
 
 
-def _print_done(done: Any, made: Any, out: Path, *, as_json: bool) -> None:
+def _print_done(done: Any, out: Path, *, as_json: bool) -> None:
     from obverse.publish.graph.method import summary
 
-    claim, lines = done.receipted.claim, summary(done.measured, done.rumours)
+    claim = done.receipted.claim
+    lines = summary(done.measured, done.rumours)
     if as_json:
         found = [{"statistic": name, "estimate": value, "low": low, "high": high} for name, value, low, high in lines]
         fits = [{"attribute": one.attribute, "model": one.verdict, "words": one.words} for one in done.rumours]
@@ -124,7 +119,9 @@ def _print_done(done: Any, made: Any, out: Path, *, as_json: bool) -> None:
         print_json({"version": 1, "folder": str(out), "claim": claim, "stored": done.receipted.stored, "found": found,
                     "spread": fits, "checks": checks})  # fmt: skip
         return
-    print_fact("Wrote", f"{out}: data, measurements, errors.csv, metadata.json, statement.md and .html, plots, verify.json")
+    print_fact(
+        "Wrote", f"{out}: data, measurements, errors.csv, metadata.json, statement.md and .html, plots, verify.json"
+    )
     rows = [[n, f"{v:,.4g}", "" if low is None else f"{low:,.4g} to {high:,.4g}"] for n, v, low, high in lines]
     print_table([Heading("statistic"), Heading("estimate", "right"), Heading("95 %", "right")], rows)
     for one in done.rumours:

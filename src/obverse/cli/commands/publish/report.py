@@ -10,14 +10,13 @@ import click
 from obverse.cli.errors import Verb
 from obverse.cli.options import print_json, with_json, with_project
 from obverse.cli.output.terminal import Heading, print_fact, print_table
-from obverse.publish.comparison import COVERED
 
 FILE = click.Path(path_type=Path)
 
 
 def check_report(told: dict[str, Any]) -> None:
     """Whether a report beside a new release may be made and placed: told before anything is paid or read."""
-    from obverse.publish.publish_report import allowed
+    from obverse.publish.report import allowed
 
     if told["report"] is not None and told["analyst"]:
         raise click.UsageError("--report is for the curator alone: leave --analyst out.")
@@ -26,9 +25,11 @@ def check_report(told: dict[str, Any]) -> None:
 
 
 def report_beside(told: dict[str, Any], out: Path, *, stored: bool) -> None:
-    """The comparison of a release that was just made, if it was asked for; what fails in it says that the charge stays."""
-    from obverse.publish.publish_report import report as reported
-    from obverse.publish.publishing import paid
+    """The comparison of a release that was just made, if it was asked for; what fails in it says that the charge
+    stays.
+    """
+    from obverse.publish.pipeline import paid
+    from obverse.publish.report import report as reported
 
     if told["report"] is not None:
         with paid(stored):
@@ -44,14 +45,15 @@ def report_beside(told: dict[str, Any], out: Path, *, stored: bool) -> None:
 def report(folder: Path, out: Path, reason: str, project: Path, as_json: bool) -> None:
     """Compare a release with the truth: for its curator alone, never to be handed on.
 
-    Rows are read through the curator's own door, which the ledger records with its reason. Nothing is charged, because nothing
-    is released.
+    Rows are read through the curator's own door, which the ledger records with its reason. Nothing is charged, because
+    nothing is released.
 
     \b
     Example:
       obverse publish report release --out internal.html --reason "error before the press release"
     """
-    from obverse.publish.publish_report import report as reported
+    from obverse.publish.comparison import COVERED
+    from obverse.publish.report import report as reported
 
     made = reported(project, folder, out, reason)
     if as_json:

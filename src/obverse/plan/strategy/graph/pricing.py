@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from obverse.accounting import zcdp
 from obverse.catalog.model import Accounting
+from obverse.core.engine import Columns
 from obverse.core.errors import Refused, invariant
 from obverse.core.loss import Loss, PureLoss, ZcdpLoss
 from obverse.core.numbers import sqrt_down
@@ -17,16 +20,11 @@ from obverse.mechanisms.base import Additive
 from obverse.mechanisms.discrete_gaussian import DiscreteGaussian
 from obverse.mechanisms.discrete_laplace import DiscreteLaplace
 from obverse.mechanisms.ladder import Ladder
-from obverse.plan.strategy.graph.graph_base import GraphFacts, GraphKernel, graph_of
+from obverse.plan.strategy.graph.network import GraphFacts, GraphKernel, graph_of
 from obverse.plan.strategy.graph.registry import REACHES
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Integers = NDArray[np.int64]
 
-    from obverse.core.engine import Columns
-
-    Integers = NDArray[np.int64]
 
 REACH_SHARE = Fraction(1, 4)  # of a ladder's price, for how far its first rung reaches: its error is known by it alone
 STEPS = {"triangles": 1, "stars": 2}  # integers of a rung for each of its reach
@@ -72,10 +70,12 @@ def weigh_graph(
 ) -> GraphPlan:
     """One price for all kernels together.
 
-    Claim:   the release of all of them costs epsilon (pure), or the largest rho whose epsilon at delta is at most epsilon.
-    Proof:   shares add up to one, and losses add up: each kernel's noise is scaled by its own norm to its share of epsilon, or
-             of rho. A ladder of bounded range e costs e, or e^2 / 8 of rho; of its share REACH_SHARE is for its reach. A reach
-             that is asked for itself too is released once, with the larger of its two shares: to read it twice costs nothing.
+    Claim:   the release of all of them costs epsilon (pure), or the largest rho whose epsilon at delta is at most
+             epsilon.
+    Proof:   shares add up to one, and losses add up: each kernel's noise is scaled by its own norm to its share of
+             epsilon, or of rho. A ladder of bounded range e costs e, or e^2 / 8 of rho; of its share REACH_SHARE is for
+             its reach. A reach that is asked for itself too is released once, with the larger of its two shares: to
+             read it twice costs nothing.
     Assumes: the kernels' norms hold (their own proofs), where one is promised under its promise.
     """
     if accounting == "zcdp" and delta <= 0:
@@ -125,7 +125,9 @@ def noise_of(kernel: GraphKernel, facts: GraphFacts, price: Fraction, accounting
 
 def part_loss(part: Part, facts: GraphFacts, accounting: Accounting) -> Fraction:
     """What a part's noise costs, derived anew from its kernel's norms: epsilon, or rho."""
-    norms, noise, pure = part.kernel.norms(facts), part.noise, accounting == "pure"
+    norms = part.kernel.norms(facts)
+    noise = part.noise
+    pure = accounting == "pure"
     if isinstance(noise, Ladder):
         invariant(norms is None and facts.unit == "edge", "a ladder is for what has no fixed bound")
         invariant(noise.step == STEPS[part.kernel.name] and noise.top >= facts.people - 2, "rungs that hold every move")
@@ -153,12 +155,10 @@ def released_parts(columns: Columns, plan: GraphPlan, rng: Rng) -> tuple[Integer
     """Every kernel of the exact network, each with its own noise. Only `randomize` calls it, with what it has revealed.
 
     Claim:   a release of the plan's mechanisms.
-    Proof:   a ladder gets its kernel and the exact reach of its first rung, whose own noisy release is a part of its own; all
-             noise is independent.
+    Proof:   a ladder gets its kernel and the exact reach of its first rung, whose own noisy release is a part of its
+             own; all noise is independent.
     Assumes: the plan was verified.
     """
-    import numpy as np
-
     graph = graph_of(columns, plan.facts)
     exact = {one.kernel.text: one.kernel.exact(graph, plan.facts) for one in plan.parts}
     found = []
@@ -169,8 +169,3 @@ def released_parts(columns: Columns, plan: GraphPlan, rng: Rng) -> tuple[Integer
             values = np.concatenate([values, exact[REACHES[one.kernel.name].text]])
         found.append(one.noise.sample(values, rng))
     return tuple(found)
-
-
-def less_noisy(plan: GraphPlan, factor: Fraction) -> GraphPlan:
-    """The same plan at another noise, for what puts it on trial: it does not verify."""
-    return replace(plan, parts=tuple(replace(one, noise=one.noise.scaled(factor)) for one in plan.parts))

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from obverse.core.errors import Refused
-from obverse.plan.strategy.graph.graph_base import GraphKernel
-from obverse.plan.strategy.graph.graph_degrees import Degrees
-from obverse.plan.strategy.graph.graph_edges import EdgeCount
-from obverse.plan.strategy.graph.graph_mixing import Mixing
-from obverse.plan.strategy.graph.graph_people import People
-from obverse.plan.strategy.graph.graph_stars import MostConnected, Stars
+from obverse.plan.strategy.graph.counts import EdgeCount, Mixing, People
+from obverse.plan.strategy.graph.degrees import Degrees, MostConnected, Stars
+from obverse.plan.strategy.graph.network import GraphKernel
 from obverse.plan.strategy.graph.triangles import MostShared, Triangles
 
 GRAPH_KERNELS: tuple[type[GraphKernel], ...] = (
     EdgeCount, People, Degrees, Mixing, Triangles, MostShared, Stars, MostConnected,
 )  # fmt: skip
-REACHES: dict[str, GraphKernel] = {Triangles.name: MostShared(), Stars.name: MostConnected()}  # of a ladder's first rung
+# of a ladder's first rung
+REACHES: dict[str, GraphKernel] = {Triangles.name: MostShared(), Stars.name: MostConnected()}
 
 
 def kernel_of(text: str, attributes: Sequence[str]) -> GraphKernel:
@@ -38,6 +36,7 @@ def bad_statistic(text: str) -> Refused:
     return Refused(
         "bad_statistic",
         f"{text!r} is no statistic of a network.",
-        fix="Write edges, people, degrees, triangles, stars:2, mixing:ATTRIBUTE or spread:ATTRIBUTE; an attribute is a column "
+        fix="Write edges, people, degrees, triangles, stars:2, mixing:ATTRIBUTE or spread:ATTRIBUTE; an attribute is a "
+        "column "
         "of the public list of people.",
     )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from obverse.plan.strategy.graph.graph_base import Graph, GraphFacts, GraphKernel, Norms, Reach
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from obverse.plan.strategy.graph.network import Graph, GraphFacts, GraphKernel, Norms, Reach
 
-    Integers = NDArray[np.int64]
+Integers = NDArray[np.int64]
+
 
 AT_ONCE = 1 << 22  # pairs of friends that are looked at together
 SIEVE_BITS = 24
@@ -24,12 +24,12 @@ FIRST = 64  # people whose shared friends are counted first: those with the most
 class Triangles(GraphKernel):
     """The number of triangles.
 
-    Claim:   under the promise that nobody has more than D connections, one edge moves it by at most D - 1, and one node by at
-             most C(D, 2). Without it, it has a ladder under the unit `edge` (MostShared).
-    Proof:   an edge is in as many triangles as its ends share friends, who are among the other D - 1 of each. A node is in as
-             many as there are edges among its at most D friends.
-    Assumes: the promise holds of the network with that edge or node, and without it. Cutting edges away until all have at most
-             D does not do: one edge more may then move 2, 4, 6 triangles at D = 2, 3, 4 (tests).
+    Claim:   under the promise that nobody has more than D connections, one edge moves it by at most D - 1, and one node
+             by at most C(D, 2). Without it, it has a ladder under the unit `edge` (MostShared).
+    Proof:   an edge is in as many triangles as its ends share friends, who are among the other D - 1 of each. A node is
+             in as many as there are edges among its at most D friends.
+    Assumes: the promise holds of the network with that edge or node, and without it. Cutting edges away until all have
+             at most D does not do: one edge more may then move 2, 4, 6 triangles at D = 2, 3, 4 (tests).
     """
 
     name: ClassVar[str] = "triangles"
@@ -52,8 +52,6 @@ class Triangles(GraphKernel):
         return 1
 
     def exact(self, graph: Graph, facts: GraphFacts) -> Integers:
-        import numpy as np
-
         return np.array([triangles(graph)], dtype=np.int64)
 
 
@@ -62,29 +60,29 @@ class MostShared(Reach):
     """The most friends that any two people share: how far the first rung of the triangles' ladder reaches.
 
     Claim:   one edge moves it by at most 1, and moves triangles by at most it.
-    Proof:   an edge at x is or is not what makes its other end a friend that x shares with some y: each pair's number moves by
-             at most one, so their maximum does. An edge that comes or goes is in as many triangles as its ends share friends.
+    Proof:   an edge at x is or is not what makes its other end a friend that x shares with some y: each pair's number
+             moves by at most one, so their maximum does. An edge that comes or goes is in as many triangles as its ends
+             share friends.
     Assumes: nothing.
     """
 
     name: ClassVar[str] = "most_shared"
 
     def exact(self, graph: Graph, facts: GraphFacts) -> Integers:
-        import numpy as np
-
         return np.array([most_shared(graph)], dtype=np.int64)
 
 
 def triangles(graph: Graph) -> int:
     """Each edge points from its end of lower degree; two that point away from one person are closed or not."""
-    import numpy as np
-
-    people, degrees = graph.people, graph.degrees
+    people = graph.people
+    degrees = graph.degrees
     rank = np.empty(people, dtype=np.int64)
     rank[np.argsort(degrees, kind="stable")] = np.arange(people)
-    a, b = rank[graph.low], rank[graph.high]
+    a = rank[graph.low]
+    b = rank[graph.high]
     keys = np.sort(np.minimum(a, b) * people + np.maximum(a, b))
-    tail, head = keys // people, keys % people
+    tail = keys // people
+    head = keys % people
     ends = np.cumsum(np.bincount(tail, minlength=people))[tail]
     later = ends - np.arange(len(keys)) - 1  # edges of the same tail that come after this one
     sieve = np.zeros(1 << SIEVE_BITS, dtype=bool)
@@ -101,14 +99,15 @@ def triangles(graph: Graph) -> int:
 
 
 def most_shared(graph: Graph) -> int:
-    """Of the people with the most friends first: once as many are shared as anybody else has friends, it is the most."""
-    import numpy as np
-
+    """Of the people with the most friends first: once as many are shared as anybody else has friends, it is the
+    most.
+    """
     degrees = graph.degrees
     order = np.argsort(-degrees, kind="stable")
     rank = np.empty(graph.people, dtype=np.int64)
     rank[order] = np.arange(graph.people)
-    best, top = 0, FIRST
+    best = 0
+    top = FIRST
     while True:
         best = _shared_among(graph, rank, min(top, graph.people))
         if top >= graph.people or int(degrees[order[top]]) <= best:
@@ -117,14 +116,16 @@ def most_shared(graph: Graph) -> int:
 
 
 def _shared_among(graph: Graph, rank: Integers, top: int) -> int:
-    """The most friends that two of the first `top` people share: each friend names all pairs of such people they know."""
-    import numpy as np
-
+    """The most friends that two of the first `top` people share: each friend names all pairs of such people they
+    know.
+    """
     friend = np.concatenate([graph.low, graph.high])
     known = rank[np.concatenate([graph.high, graph.low])]
-    friend, known = friend[known < top], known[known < top]
+    friend = friend[known < top]
+    known = known[known < top]
     order = np.lexsort((known, friend))
-    friend, known = friend[order], known[order]
+    friend = friend[order]
+    known = known[order]
     later = np.cumsum(np.bincount(friend, minlength=graph.people))[friend] - np.arange(len(friend)) - 1
     counts = np.zeros(top * top if top <= DENSE else 0, dtype=np.int64)
     often = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
@@ -140,8 +141,6 @@ def _shared_among(graph: Graph, rank: Integers, top: int) -> int:
 
 def _added(often: tuple[Integers, Integers], key: Integers) -> tuple[Integers, Integers]:
     """Pairs and how often they were named, with more of them."""
-    import numpy as np
-
     order = np.argsort(np.concatenate([often[0], key]), kind="stable")
     pairs = np.concatenate([often[0], key])[order]
     count = np.concatenate([often[1], np.ones(len(key), dtype=np.int64)])[order]
@@ -151,8 +150,6 @@ def _added(often: tuple[Integers, Integers], key: Integers) -> tuple[Integers, I
 
 def _chunks(sizes: Integers) -> list[tuple[int, int]]:
     """Ranges of places whose sizes add up to about AT_ONCE, or of one place; none that are empty."""
-    import numpy as np
-
     total = np.cumsum(sizes)
     if not len(total) or total[-1] == 0:
         return []
@@ -164,13 +161,9 @@ def _chunks(sizes: Integers) -> list[tuple[int, int]]:
 
 def _within(sizes: Integers) -> Integers:
     """0 .. size - 1 for each size, one after the other."""
-    import numpy as np
-
     return np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
 def _slot(keys: Integers) -> NDArray[np.uint64]:
     """A place in the sieve for each key."""
-    import numpy as np
-
     return (keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - SIEVE_BITS)

@@ -12,30 +12,36 @@ from obverse.core.accounts import Account
 from obverse.core.errors import Refused
 from obverse.curator.accounts import Issued, hashed_password, issue_in, rotate_in
 from obverse.ledger import accounts as acts
-from obverse.ledger.book import Book
 from obverse.ledger.chain import Draft
-from obverse.server.host import Clerk
-from obverse.server.http import shapes
-from obverse.server.http.callers import GuardedRoute, caller_of
-from obverse.server.http.responses import DONE, json_reply
+from obverse.ledger.state import Book
+from obverse.server.http import schemas
+from obverse.server.http.auth import GuardedRoute, caller_of
+from obverse.server.http.problems import DONE, json_reply
 from obverse.server.http.service import service_of
+from obverse.server.project import Clerk
 
 T = TypeVar("T")
 router = APIRouter(route_class=GuardedRoute, tags=["accounts"])
-CHANGED: dict[int | str, dict[str, Any]] = {200: {"model": shapes.Done}}
-ISSUED: dict[int | str, dict[str, Any]] = {201: {"model": shapes.Issued}}
+CHANGED: dict[int | str, dict[str, Any]] = {200: {"model": schemas.Done}}
+ISSUED: dict[int | str, dict[str, Any]] = {201: {"model": schemas.Issued}}
 
 
-@router.get("/accounts", responses={200: {"model": shapes.Accounts}}, response_class=Response)
+@router.get("/accounts", responses={200: {"model": schemas.Accounts}}, response_class=Response)
 async def listed(request: Request, project: str) -> Response:
     """All accounts, with the ids of their tokens."""
     found = await _act(request, lambda clerk: clerk.ledger.accounts())
     return json_reply({"version": 1, "accounts": [_told(account) for account in found.values()]})
 
 
-@router.post("/accounts", status_code=201, responses=ISSUED, response_class=Response)
-async def issue(request: Request, project: str, body: shapes.NewAccount) -> Response:
-    """A token for a new account or a known one; shown here and never again. An analyst has to be declared in obverse.toml."""
+@router.post(
+    "/accounts",
+    status_code=201,
+    responses=ISSUED,
+    response_class=Response,
+    description="A token for a new account or a known one; shown here and never again. "
+    "An analyst has to be declared in obverse.toml.",
+)
+async def issue(request: Request, project: str, body: schemas.NewAccount) -> Response:
     by = caller_of(request).name
 
     def issued(clerk: Clerk) -> Issued:
@@ -47,34 +53,34 @@ async def issue(request: Request, project: str, body: shapes.NewAccount) -> Resp
 
 
 @router.post("/accounts/{name}/rotate", status_code=201, responses=ISSUED, response_class=Response)
-async def rotate(request: Request, project: str, name: str, body: shapes.Rotation) -> Response:
+async def rotate(request: Request, project: str, name: str, body: schemas.Rotation) -> Response:
     """A fresh token in place of all others, which are void at once."""
     by = caller_of(request).name
     return _shown(await _act(request, lambda clerk: rotate_in(clerk.ledger, name, body.days, by)))
 
 
 @router.post("/accounts/{name}/revoke", responses=CHANGED, response_class=Response)
-async def revoke(request: Request, project: str, name: str, body: shapes.Revocation) -> Response:
+async def revoke(request: Request, project: str, name: str, body: schemas.Revocation) -> Response:
     """One token void at once, or all of them."""
     by = caller_of(request).name
     return await _changed(request, lambda book: acts.token_revoked(book, name, body.token, by))
 
 
 @router.post("/accounts/{name}/suspend", responses=CHANGED, response_class=Response)
-async def suspend(request: Request, project: str, name: str, body: shapes.Reason) -> Response:
+async def suspend(request: Request, project: str, name: str, body: schemas.Reason) -> Response:
     by = caller_of(request).name
     return await _changed(request, lambda book: acts.suspended(book, name, body.reason, by))
 
 
 @router.post("/accounts/{name}/resume", responses=CHANGED, response_class=Response)
-async def resume(request: Request, project: str, name: str, body: shapes.Reason) -> Response:
+async def resume(request: Request, project: str, name: str, body: schemas.Reason) -> Response:
     """Let somebody back who was suspended, or whose questions met the limit."""
     by = caller_of(request).name
     return await _changed(request, lambda book: acts.resumed(book, name, body.reason, by))
 
 
 @router.post("/accounts/{name}/password", responses=CHANGED, response_class=Response)
-async def password(request: Request, project: str, name: str, body: shapes.Password) -> Response:
+async def password(request: Request, project: str, name: str, body: schemas.Password) -> Response:
     """A password for the page."""
     by = caller_of(request).name
 

@@ -6,25 +6,25 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
 from obverse.core.ledger import Head
-from obverse.ledger.stored import StoredLedger
+from obverse.ledger.ledger import StoredLedger
 from obverse.ledger.transfer import verify_export
 from obverse.server.errors import NotAllowed, NotSignedIn
-from obverse.server.host import Clerk
-from obverse.server.http import desk_shapes, shapes
-from obverse.server.http.addresses import block
+from obverse.server.http import schemas
+from obverse.server.http.auth import GuardedRoute, address_of, bearer, caller_of, known_in
 from obverse.server.http.bodies import StrictRoute
-from obverse.server.http.callers import GuardedRoute, address_of, bearer, caller_of, known_in
-from obverse.server.http.responses import json_reply
+from obverse.server.http.connections import block
+from obverse.server.http.problems import json_reply
+from obverse.server.http.request_context import trace_of
 from obverse.server.http.service import service_of
-from obverse.server.http.trace import trace_of
-from obverse.server.metrics import MEDIA_TYPE
+from obverse.server.observability import MEDIA_TYPE
+from obverse.server.project import Clerk
 
 LINES = "application/x-ndjson"
 whole = APIRouter(route_class=StrictRoute, tags=["operating"])
 guarded = APIRouter(route_class=GuardedRoute, tags=["operating"])
 
 
-@whole.get("/health", responses={200: {"model": shapes.Health}}, response_class=Response)
+@whole.get("/health", responses={200: {"model": schemas.Health}}, response_class=Response)
 async def health(request: Request) -> Response:
     """That the server runs; always the same."""
     trace_of(request).silent = True
@@ -34,7 +34,8 @@ async def health(request: Request) -> Response:
 @whole.get("/metrics", responses={200: {"content": {"text/plain": {}}}}, response_class=Response)
 async def metrics(request: Request) -> Response:
     """Counts for Prometheus, of the projects whose curator the token is."""
-    service, address = service_of(request), address_of(request)
+    service = service_of(request)
+    address = address_of(request)
     if not bearer(request):
         service.strangers.take(block(address))
         raise NotSignedIn()
@@ -53,17 +54,23 @@ async def metrics(request: Request) -> Response:
     return Response(service.metrics.text([caller.project for caller in curators]), media_type=MEDIA_TYPE)
 
 
-@guarded.get("/ledger", responses={200: {"content": {LINES: {}}}}, response_class=Response)
+@guarded.get(
+    "/ledger",
+    responses={200: {"content": {LINES: {}}}},
+    response_class=Response,
+    description="Every record of the chain as a line of JSON, for `obverse ledger verify` and others; "
+    "without the questions' text.",
+)
 async def ledger(request: Request, project: str) -> Response:
-    """Every record of the chain as a line of JSON, for `obverse ledger verify` and others; without the questions' text."""
     lines = await service_of(request).desk.ledger_lines(caller_of(request))
     return StreamingResponse(lines, media_type=LINES)
 
 
-@guarded.get("/ledger/verified", responses={200: {"model": desk_shapes.Verified}}, response_class=Response)
+@guarded.get("/ledger/verified", responses={200: {"model": schemas.Verified}}, response_class=Response)
 async def verified(request: Request, project: str) -> Response:
     """Every record checked against the chain, here and now; damage is a problem that says where."""
-    caller, desk = caller_of(request), service_of(request).desk
+    caller = caller_of(request)
+    desk = service_of(request).desk
 
     def checked(clerk: Clerk) -> Head:
         ledger = clerk.ledger

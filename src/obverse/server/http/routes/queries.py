@@ -10,13 +10,13 @@ from fastapi import APIRouter, Header, Path, Request
 from starlette.responses import Response
 
 from obverse.answers.csv import spreadsheet_text
-from obverse.server.desk import Wanted
 from obverse.server.errors import NotFound
-from obverse.server.http import shapes
-from obverse.server.http.callers import GuardedRoute, caller_of
-from obverse.server.http.responses import json_reply
+from obverse.server.http import schemas
+from obverse.server.http.auth import GuardedRoute, caller_of
+from obverse.server.http.problems import json_reply
+from obverse.server.http.request_context import trace_of
 from obverse.server.http.service import service_of
-from obverse.server.http.trace import trace_of
+from obverse.server.queries import Wanted
 from obverse.session.planning import Wish
 
 KEY_MAX = 200
@@ -24,10 +24,11 @@ router = APIRouter(route_class=GuardedRoute, tags=["questions"])
 Key = Annotated[str, Header(max_length=KEY_MAX, description="Repeated under the same key, a question is charged once.")]
 
 
-@router.post("/ask", responses={200: {"model": shapes.Answer}}, response_class=Response)
-async def ask(request: Request, project: str, body: shapes.Question, idempotency_key: Key = "") -> Response:
+@router.post("/ask", responses={200: {"model": schemas.Answer}}, response_class=Response)
+async def ask(request: Request, project: str, body: schemas.Question, idempotency_key: Key = "") -> Response:
     """A private answer; charged before any row is read. `Location` is its permanent address."""
-    trace, caller = trace_of(request), caller_of(request)
+    trace = trace_of(request)
+    caller = caller_of(request)
     trace.charging = True
     answer = await service_of(request).desk.ask(caller, _wanted(body, idempotency_key))
     receipt = answer.claim.receipt
@@ -37,14 +38,14 @@ async def ask(request: Request, project: str, body: shapes.Question, idempotency
     return await to_thread(lambda: json_reply(answer.as_json(), headers=place))
 
 
-@router.post("/explain", responses={200: {"model": shapes.Explained}}, response_class=Response)
-async def explain(request: Request, project: str, body: shapes.Question) -> Response:
+@router.post("/explain", responses={200: {"model": schemas.Explained}}, response_class=Response)
+async def explain(request: Request, project: str, body: schemas.Question) -> Response:
     """Sensitivity, noise, error and price of a question; free, and no row is read."""
     explained = await service_of(request).desk.explain(caller_of(request), _wanted(body, ""))
     return json_reply(explained.as_json())
 
 
-@router.get("/budget", responses={200: {"model": shapes.Budget}}, response_class=Response)
+@router.get("/budget", responses={200: {"model": schemas.Budget}}, response_class=Response)
 async def budget(request: Request, project: str) -> Response:
     """Caps and what is left of them; an analyst sees everybody's and their own."""
     caller = caller_of(request)
@@ -54,7 +55,7 @@ async def budget(request: Request, project: str) -> Response:
     return json_reply({"version": 1, **view})
 
 
-@router.get("/tables", responses={200: {"model": shapes.Tables}}, response_class=Response)
+@router.get("/tables", responses={200: {"model": schemas.Tables}}, response_class=Response)
 async def tables(request: Request, project: str) -> Response:
     """Tables and columns as declared."""
     found = await service_of(request).desk.tables(caller_of(request))
@@ -63,14 +64,15 @@ async def tables(request: Request, project: str) -> Response:
 
 @router.get(
     "/answers/{answer}",
-    responses={200: {"model": shapes.Answer, "content": {"text/csv": {}}}},
+    responses={200: {"model": schemas.Answer, "content": {"text/csv": {}}}},
     response_class=Response,
 )
 async def answers(
     request: Request, project: str, answer: Annotated[str, Path(description="The receipt, then .json or .csv.")]
 ) -> Response:
     """An answer that was given: the same bytes for ever, and free. One's own; any for curator and reviewer."""
-    desk, caller = service_of(request).desk, caller_of(request)
+    desk = service_of(request).desk
+    caller = caller_of(request)
     receipt, dot, kind = answer.rpartition(".")
     if not dot or kind not in ("json", "csv"):
         desk.count(caller)
@@ -82,6 +84,13 @@ async def answers(
     return await to_thread(lambda: json_reply({**found.as_json(), "remaining": None}))
 
 
-def _wanted(body: shapes.Question, key: str) -> Wanted:
-    wish = Wish(body.epsilon, body.delta, body.within, body.confidence, body.above, body.first)
+def _wanted(body: schemas.Question, key: str) -> Wanted:
+    wish = Wish(
+        epsilon=body.epsilon,
+        delta=body.delta,
+        within=body.within,
+        confidence=body.confidence,
+        above=body.above,
+        first=body.first,
+    )
     return Wanted(body.sql, wish, body.purpose, key, body.parameters)

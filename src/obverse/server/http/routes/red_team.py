@@ -9,11 +9,11 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from obverse.server.errors import NotFound
-from obverse.server.http.callers import GuardedRoute, caller_of
-from obverse.server.http.responses import json_reply
+from obverse.server.http.auth import GuardedRoute, caller_of
+from obverse.server.http.problems import json_reply
+from obverse.server.http.schemas import SQL_MAX, Double, Incoming
 from obverse.server.http.service import service_of
-from obverse.server.http.shapes import SQL_MAX, Double, Incoming
-from obverse.server.trials import Wanted
+from obverse.server.red_team import Wanted
 
 Attack = Literal["differencing", "averaging", "reconstruction", "timing", "bypass", "lower_bound"]
 SAMPLES = 200
@@ -47,7 +47,8 @@ class TrialTold(BaseModel):
 @router.post("/trials", status_code=202, responses={202: {"model": TrialTold}}, response_class=Response)
 async def start(request: Request, project: str, body: NewTrial) -> Response:
     """Start a trial; it goes on by itself. One at a time of a project."""
-    service, caller = service_of(request), caller_of(request)
+    service = service_of(request)
+    caller = caller_of(request)
     await service.desk.act(caller, ("curator", "reviewer"), "try attacks", lambda clerk: None)
     wanted = Wanted(tuple(dict.fromkeys(body.attacks)), body.epsilon, body.samples, body.sql.strip())
     return json_reply(service.trials.start(request.app, service.desk, project, wanted).as_json(), 202)
@@ -56,7 +57,8 @@ async def start(request: Request, project: str, body: NewTrial) -> Response:
 @router.get("/trials", responses={200: {"model": TrialTold}}, response_class=Response)
 async def latest(request: Request, project: str) -> Response:
     """The latest trial of this server, as far as it has come."""
-    service, caller = service_of(request), caller_of(request)
+    service = service_of(request)
+    caller = caller_of(request)
     await service.desk.act(caller, ("curator", "reviewer"), "see trials", lambda clerk: None)
     found = service.trials.latest(project)
     if found is None:

@@ -20,17 +20,19 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
 from obverse.server.errors import NotFound
-from obverse.server.http import shapes
-from obverse.server.http.responses import json_reply
-from obverse.server.http.routes.public import PublicRoute
+from obverse.server.http import schemas
+from obverse.server.http.problems import json_reply
+from obverse.server.http.routes.pages import PublicRoute
 from obverse.server.http.service import service_of
 
 T = TypeVar("T")
-FOLDER, WHAT = "releases", "release"
+FOLDER = "releases"
+WHAT = "release"
 NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 BLOCK = 1 << 16
 NOWHERE = -1  # no folder: whatever is opened relative to it is not there
-TEXT, OTHER = "text/plain; charset=utf-8", "application/octet-stream"
+TEXT = "text/plain; charset=utf-8"
+OTHER = "application/octet-stream"
 KINDS = {".json": "application/json", ".csv": "text/csv; charset=utf-8", ".md": TEXT, ".txt": TEXT}
 FILES: dict[int | str, dict[str, Any]] = {
     200: {"content": {kind.partition(";")[0]: {} for kind in (*KINDS.values(), OTHER)}}
@@ -40,17 +42,19 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-@router.get("/releases", responses={200: {"model": shapes.Names}}, response_class=Response)
+@router.get("/releases", responses={200: {"model": schemas.Names}}, response_class=Response)
 async def releases(request: Request, project: str) -> Response:
     """The names of a project's releases; not found where there are none."""
     names = await _read(request, project, lambda root: _names(root, stat.S_ISDIR))
     return json_reply({"version": 1, "names": names})
 
 
-@router.get("/releases/{release}", responses={200: {"model": shapes.Names}}, response_class=Response)
+@router.get("/releases/{release}", responses={200: {"model": schemas.Names}}, response_class=Response)
 async def release(request: Request, project: str, release: str) -> Response:
     """The files of a release."""
-    names = await _read(request, project, lambda root: _inside(root, release, lambda folder: _names(folder, stat.S_ISREG)))
+    names = await _read(
+        request, project, lambda root: _inside(root, release, lambda folder: _names(folder, stat.S_ISREG))
+    )
     return json_reply({"version": 1, "names": names})
 
 

@@ -14,19 +14,20 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from obverse.curator.rights import register as processing
-from obverse.curator.rights import rights
-from obverse.curator.rights.rights_list import acts_told
-from obverse.server import errands
-from obverse.server.host import Clerk
-from obverse.server.http.callers import GuardedRoute, caller_of
-from obverse.server.http.responses import json_reply
+from obverse.curator.rights import requests
+from obverse.curator.rights.requests import acts_told
+from obverse.server import project as project_module
+from obverse.server.http.auth import GuardedRoute, caller_of
+from obverse.server.http.problems import json_reply
+from obverse.server.http.schemas import Incoming, Scalar
 from obverse.server.http.service import service_of
-from obverse.server.http.shapes import Incoming, Scalar
+from obverse.server.project import Clerk
 from obverse.session.budget import no_private_table
 
 T = TypeVar("T")
-ZIP, TEXT = "application/zip", "text/markdown; charset=utf-8"
-Key = Annotated[str, Field(max_length=rights.PERSON_MAX)]
+ZIP = "application/zip"
+TEXT = "text/markdown; charset=utf-8"
+Key = Annotated[str, Field(max_length=requests.PERSON_MAX)]
 REASON = Field(max_length=1000, description="Why; goes on the record, so it must not name the person.")
 LATER = Field(False, description="Wait for the next published version of the data.")
 router = APIRouter(route_class=GuardedRoute, tags=["rights"])
@@ -72,7 +73,8 @@ class ActDone(BaseModel):
     procedure: list[str]
     cannot_undo: str
     matches: dict[str, int] | None = Field(
-        description="Rows of each table that the act is about now, which no record has; null for `lift`, and if unreadable."
+        description="Rows of each table that the act is about now, which no record has; null for `lift`, and if "
+        "unreadable."
     )
 
 
@@ -118,11 +120,15 @@ async def listed(request: Request, project: str) -> Response:
 
     def told(clerk: Clerk) -> dict[str, Any]:
         catalog = clerk.project.catalog
-        acts = [] if clerk.opened is None else acts_told(rights.Keeper(catalog, clerk.home, clerk.opened))
-        return {"acts": acts, "tables": processing.tables_of(catalog), "apart": [list(group) for group in catalog.apart]}
+        acts = [] if clerk.opened is None else acts_told(requests.Keeper(catalog, clerk.home, clerk.opened))
+        return {
+            "acts": acts,
+            "tables": processing.tables_of(catalog),
+            "apart": [list(group) for group in catalog.apart],
+        }
 
     found = await _act(request, told)
-    return json_reply({"version": 1, **found, "cannot_undo": rights.CANNOT_UNDO})
+    return json_reply({"version": 1, **found, "cannot_undo": requests.CANNOT_UNDO})
 
 
 @router.post("/rights/export", responses=FORMS, response_class=Response)
@@ -131,7 +137,7 @@ async def export(request: Request, project: str, body: Export) -> Response:
     by = caller_of(request).name
     await _act(request, lambda clerk: None)
     place = service_of(request).desk.host(project).path
-    packed = await to_thread(errands.fetched, place, body.person, body.reason, by, body.format)
+    packed = await to_thread(project_module.fetched, place, body.person, body.reason, by, body.format)
     if body.format == "csv":
         return Response(packed, media_type=ZIP, headers={"Content-Disposition": 'attachment; filename="rows.zip"'})
     return Response(packed, media_type="application/json")
@@ -140,13 +146,13 @@ async def export(request: Request, project: str, body: Export) -> Response:
 @router.post("/rights/suppress", responses=DONE, response_class=Response)
 async def suppress(request: Request, project: str, body: LeftOut) -> Response:
     """Leave a person out of every later answer."""
-    return await _done(request, lambda keeper: rights.suppress(keeper, body.person, body.reason, later=body.later))
+    return await _done(request, lambda keeper: requests.suppress(keeper, body.person, body.reason, later=body.later))
 
 
 @router.post("/rights/erase", responses=DONE, response_class=Response)
 async def erase(request: Request, project: str, body: LeftOut) -> Response:
     """The same, and what is to be deleted where the rows lie."""
-    return await _done(request, lambda keeper: rights.erase(keeper, body.person, body.reason, later=body.later))
+    return await _done(request, lambda keeper: requests.erase(keeper, body.person, body.reason, later=body.later))
 
 
 @router.post("/rights/correct", responses=DONE, response_class=Response)
@@ -154,7 +160,7 @@ async def correct(request: Request, project: str, body: Corrected) -> Response:
     """Read values of a person's rows as told, whatever their source says."""
     return await _done(
         request,
-        lambda keeper: rights.correct(
+        lambda keeper: requests.correct(
             keeper, body.person, body.table, body.set, body.reason, where=body.where, later=body.later
         ),
     )
@@ -163,7 +169,7 @@ async def correct(request: Request, project: str, body: Corrected) -> Response:
 @router.post("/rights/lift", responses=DONE, response_class=Response)
 async def lift(request: Request, project: str, body: Lifted) -> Response:
     """Let an act stand no more."""
-    return await _done(request, lambda keeper: rights.lift(keeper, body.right, body.reason, later=body.later))
+    return await _done(request, lambda keeper: requests.lift(keeper, body.right, body.reason, later=body.later))
 
 
 @router.get("/rights/record", responses={200: {"content": {"application/json": {}}}}, response_class=Response)
@@ -182,17 +188,17 @@ def _record(clerk: Clerk) -> dict[str, Any]:
     return processing.record_of(clerk.project.catalog, clerk.ledger)
 
 
-async def _done(request: Request, act: Callable[[rights.Keeper], rights.Done]) -> Response:
+async def _done(request: Request, act: Callable[[requests.Keeper], requests.Done]) -> Response:
     by = caller_of(request).name
 
-    def acted(clerk: Clerk) -> rights.Done:
+    def acted(clerk: Clerk) -> requests.Done:
         if clerk.opened is None:
             raise no_private_table()
-        return act(rights.Keeper(clerk.project.catalog, clerk.home, clerk.opened, by))
+        return act(requests.Keeper(clerk.project.catalog, clerk.home, clerk.opened, by))
 
     done = await _act(request, acted)
     place = service_of(request).desk.host(request.path_params["project"]).path
-    matches = None if done.act == "lift" else await to_thread(errands.matched, place, done.right)
+    matches = None if done.act == "lift" else await to_thread(project_module.matched, place, done.right)
     return json_reply({**done.as_json(), "matches": matches})
 
 

@@ -1,4 +1,6 @@
-"""Surveys: the card and the specification for everybody, reports from anybody with a token, estimates for the curator."""
+"""Surveys: the card and the specification for everybody, reports from anybody with a token, estimates for the
+curator.
+"""
 
 from __future__ import annotations
 
@@ -10,29 +12,29 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from obverse.collect.accept import Submitted
 from obverse.collect.card import card_json
 from obverse.collect.cautions import cautions
+from obverse.collect.collector import Submitted
+from obverse.collect.project import collection_in, spec_in
 from obverse.collect.spec import Spec
-from obverse.collect.surveys import collection_in, spec_in
-from obverse.collect.tokens import TOKEN_BYTES
+from obverse.collect.wire import TOKEN_BYTES
 from obverse.core.errors import Refused
 from obverse.server.errors import NotFound
-from obverse.server.host import Clerk, Host
-from obverse.server.http import desk_shapes, shapes
-from obverse.server.http.callers import GuardedRoute, caller_of
-from obverse.server.http.responses import json_reply
-from obverse.server.http.routes.public import PublicRoute
+from obverse.server.http import schemas
+from obverse.server.http.auth import GuardedRoute, caller_of
+from obverse.server.http.problems import json_reply
+from obverse.server.http.request_context import trace_of
+from obverse.server.http.routes.pages import PublicRoute
 from obverse.server.http.service import service_of
-from obverse.server.http.trace import trace_of
+from obverse.server.project import Clerk, Host
 
 WHAT = "survey"
-ISSUED: dict[int | str, dict[str, Any]] = {201: {"model": desk_shapes.Tokens}}
+ISSUED: dict[int | str, dict[str, Any]] = {201: {"model": schemas.Tokens}}
 public = APIRouter(route_class=PublicRoute, tags=["surveys"])
 guarded = APIRouter(route_class=GuardedRoute, tags=["surveys"])
 
 
-@public.get("/surveys", responses={200: {"model": shapes.Names}}, response_class=Response)
+@public.get("/surveys", responses={200: {"model": schemas.Names}}, response_class=Response)
 async def surveys(request: Request, project: str) -> Response:
     """The names of a project's surveys; not found where there are none."""
     names = await service_of(request).desk.looked_up(project, _names)
@@ -41,12 +43,14 @@ async def surveys(request: Request, project: str) -> Response:
     return json_reply({"version": 1, "names": sorted(names)})
 
 
-@public.get("/surveys/{name}", responses={200: {"model": shapes.SurveyTold}}, response_class=Response)
+@public.get("/surveys/{name}", responses={200: {"model": schemas.SurveyTold}}, response_class=Response)
 async def survey(request: Request, project: str, name: str) -> Response:
     """The transparency card, and the specification that devices work by."""
     spec = await _spec(request, project, name)
     warned = [one.as_json() for one in cautions(spec)]
-    return json_reply({"version": 1, "id": spec.id, "card": card_json(spec), "spec": spec.as_json(), "warnings": warned})
+    return json_reply(
+        {"version": 1, "id": spec.id, "card": card_json(spec), "spec": spec.as_json(), "warnings": warned}
+    )
 
 
 @public.get("/surveys/{name}/spec", responses={200: {"content": {"application/json": {}}}}, response_class=Response)
@@ -56,9 +60,10 @@ async def document(request: Request, project: str, name: str) -> Response:
 
 
 @guarded.post("/surveys/{name}/tokens", status_code=201, responses=ISSUED, response_class=Response)
-async def tokens(request: Request, project: str, name: str, body: desk_shapes.Wanting) -> Response:
+async def tokens(request: Request, project: str, name: str, body: schemas.Wanting) -> Response:
     """Tokens to hand out, one report each; who gets which is written down nowhere."""
-    caller, desk = caller_of(request), service_of(request).desk
+    caller = caller_of(request)
+    desk = service_of(request).desk
 
     def issued(clerk: Clerk) -> list[str]:
         if name not in clerk.project.catalog.surveys:
@@ -72,8 +77,10 @@ async def tokens(request: Request, project: str, name: str, body: desk_shapes.Wa
     return json_reply({"version": 1, "tokens": await desk.act(caller, ("curator",), "issue tokens", issued)}, 201)
 
 
-@public.post("/surveys/{name}/reports", status_code=202, responses={202: {"model": shapes.Received}}, response_class=Response)
-async def reports(request: Request, project: str, name: str, body: shapes.Reports) -> Response:
+@public.post(
+    "/surveys/{name}/reports", status_code=202, responses={202: {"model": schemas.Received}}, response_class=Response
+)
+async def reports(request: Request, project: str, name: str, body: schemas.Reports) -> Response:
     """Randomized reports, each with a token that is spent on it. No address and no time is kept.
 
     The reply tells whose tokens were spent before or are none of this survey: such reports are not counted.
@@ -88,12 +95,15 @@ async def reports(request: Request, project: str, name: str, body: shapes.Report
     return json_reply({"version": 1, "received": len(taken), "counted": counted, "rejected": dict(reasons)}, 202)
 
 
-@guarded.get("/surveys/{name}/estimate", response_class=Response, responses={200: {"content": {"application/json": {}}}})
+@guarded.get(
+    "/surveys/{name}/estimate", response_class=Response, responses={200: {"content": {"application/json": {}}}}
+)
 async def estimate(
     request: Request, project: str, name: str, confidence: Annotated[float, Query(gt=0, lt=1)] = 0.95
 ) -> Response:
     """Shares with their intervals, as `obverse collect estimate --json` tells them."""
-    caller, desk = caller_of(request), service_of(request).desk
+    caller = caller_of(request)
+    desk = service_of(request).desk
     path = desk.host(project).path
 
     def estimated(clerk: Clerk) -> dict[str, Any]:
@@ -114,10 +124,14 @@ def _names(host: Host) -> Collection[str]:
     return host.clerk().project.catalog.surveys.keys()
 
 
-def _submitted(one: shapes.Report, spec: Spec) -> Submitted:
+def _submitted(one: schemas.Report, spec: Spec) -> Submitted:
     """A report of the right shape; what shape that is, the specification says to everybody."""
     made = Submitted(bytes.fromhex(one.report), bytes.fromhex(one.token))
-    if len(made.token) != TOKEN_BYTES or len(made.report) != spec.frame.length or not made.report.startswith(spec.frame.survey):
+    if (
+        len(made.token) != TOKEN_BYTES
+        or len(made.report) != spec.frame.length
+        or not made.report.startswith(spec.frame.survey)
+    ):
         raise Refused(
             "report_refused",
             "this is not a report of this survey.",
@@ -133,7 +147,8 @@ def _estimated(path: Path, name: str, level: float) -> dict[str, Any]:
 
     collection = collection_in(path, name)
     try:
-        spec, counted = collection.spec, collection.tally()
+        spec = collection.spec
+        counted = collection.tally()
     finally:
         collection.close()
     found = estimates(spec, counted, level=level) if spec.parts else estimate(spec, counted, level=level)

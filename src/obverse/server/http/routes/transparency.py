@@ -1,8 +1,9 @@
-"""The transparency card: for everybody, who is protected, how much, and what was charged. Nothing of it follows from a row.
+"""The transparency card: for everybody, who is protected, how much, and what was charged. Nothing of it follows from a
+row.
 
 Claim:   the card tells nothing about the rows beyond what answers that were paid for told.
-Proof:   it is made of declarations, of caps, and of charges, whose sizes are fixed before any row is read; limits that were
-         learned are not in it. Neither names of analysts, nor words of questions, nor times are.
+Proof:   it is made of declarations, of caps, and of charges, whose sizes are fixed before any row is read; limits that
+         were learned are not in it. Neither names of analysts, nor words of questions, nor times are.
 Assumes: the curator declares nothing that is secret, or sets `transparency = false`.
 """
 
@@ -20,16 +21,16 @@ from starlette.responses import Response
 from obverse.core.ledger import Head
 from obverse.core.numbers import plain
 from obverse.core.units import PrivacyUnit
-from obverse.ledger.codec import fraction_of
+from obverse.ledger.chain import fraction_of
 from obverse.server.errors import NotFound
-from obverse.server.host import Clerk, Host
-from obverse.server.http import desk_shapes
-from obverse.server.http.responses import json_reply
-from obverse.server.http.routes.public import PublicRoute
+from obverse.server.http import schemas
+from obverse.server.http.problems import json_reply
+from obverse.server.http.routes.pages import PublicRoute
 from obverse.server.http.routes.releases import FOLDER, NAME
 from obverse.server.http.service import service_of
+from obverse.server.project import Clerk, Host
 from obverse.session.claims import belief_words, budget_words
-from obverse.session.opening import Project
+from obverse.session.project import Project
 from obverse.session.session import Session
 from obverse.session.views import BudgetView, TableView, surveys_view, table_views
 
@@ -38,7 +39,7 @@ router = APIRouter(route_class=PublicRoute, tags=["transparency"])
 _KNOWN: WeakKeyDictionary[Host, tuple[Project, Head, dict[str, object]]] = WeakKeyDictionary()
 
 
-@router.get("/transparency", responses={200: {"model": desk_shapes.PublicCard}}, response_class=Response)
+@router.get("/transparency", responses={200: {"model": schemas.PublicCard}}, response_class=Response)
 async def transparency(request: Request, project: str) -> Response:
     """Every epsilon, unit and limit of a project, and the names of its releases and surveys."""
     desk = service_of(request).desk
@@ -56,7 +57,8 @@ def _card(host: Host, here: bool) -> dict[str, object] | None:
         return None
     if catalog.unit is None:  # surveys alone: there is no ledger
         return {**_told(host, surveys_view(catalog)), "releases": _releases(host)}
-    head, known = clerk.ledger.head(), _KNOWN.get(host)
+    head = clerk.ledger.head()
+    known = _KNOWN.get(host)
     if known is None or known[0] is not clerk.project or known[1] != head:  # once for each state, however many look
         known = _KNOWN[host] = clerk.project, head, _of_tables(host, clerk, catalog.unit)
     return {**known[2], "releases": _releases(host)}

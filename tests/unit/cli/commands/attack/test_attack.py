@@ -15,7 +15,8 @@ from obverse.attack.attacks import ATTACKS
 from obverse.attack.examples import clues_about, film_ratings, patients, pick, two_hospitals
 
 Obverse = Callable[..., Result]
-LEAKS, REFUSED = 5, 3
+LEAKS = 5
+REFUSED = 3
 
 
 def write(path: str, table: Any) -> str:
@@ -58,14 +59,19 @@ def test_linkage_prints_a_table_and_a_sentence_and_exits_with_5(obverse: Obverse
     assert told(obverse(*options, "--truth", "id", "--json"))["rate"]["value"] > 0.9
     refused = obverse(*options, "--json")
     assert (refused.exit_code, told(refused)["error"]["code"]) == (REFUSED, "no_control")
-    refused = obverse("attack", "linkage", "hospital.csv", "--known", people, "--on", "zip=plz", "--truth", "id", "--json")
+    refused = obverse(
+        "attack", "linkage", "hospital.csv", "--known", people, "--on", "zip=plz", "--truth", "id", "--json"
+    )
     assert told(refused)["error"]["code"] == "no_such_column"
 
 
 def test_generalised_rows_are_not_linked_and_the_exit_code_is_0(obverse: Obverse, people: str) -> None:
     table = dict(pick(patients(np.random.default_rng(4), 600), slice(0, 300)))
-    table["zip"], table["birth"] = np.full(300, "0213*"), np.full(300, "*")
-    found = obverse("attack", "linkage", write("r.csv", table), "--known", people, "--on", "zip,birth,sex", "--truth", "id")
+    table["zip"] = np.full(300, "0213*")
+    table["birth"] = np.full(300, "*")
+    found = obverse(
+        "attack", "linkage", write("r.csv", table), "--known", people, "--on", "zip,birth,sex", "--truth", "id"
+    )
     assert found.exit_code == 0
 
 
@@ -73,13 +79,17 @@ def test_a_verdict_is_printed_with_its_tests_and_its_false_alarm_rate(obverse: O
     released = write("seven.csv", {"id": range(7), "zip": [1, 2, 3, 4, 4, 5, 5]})
     found = obverse("attack", "linkage", released, "--known", released, "--on", "zip", "--truth", "id")
     words = " ".join(found.stdout.split())
-    assert (found.exit_code, "p = 0.0048" in words, "blamed with a chance of at most 5 %" in words) == (LEAKS, True, True)
+    assert (found.exit_code, "p = 0.0048" in words, "blamed with a chance of at most 5 %" in words) == (
+        LEAKS,
+        True,
+        True,
+    )
     few = write("two.csv", {"id": range(2), "zip": range(2)})
     found = obverse("attack", "linkage", few, "--known", few, "--on", "zip", "--truth", "id")
     assert (found.exit_code, "too few" in found.stdout.splitlines()[2]) == (0, True)
-    assert told(obverse("attack", "linkage", few, "--known", few, "--on", "zip", "--truth", "id", "--json"))["verdict"] == (
-        "too few to judge"
-    )
+    assert told(obverse("attack", "linkage", few, "--known", few, "--on", "zip", "--truth", "id", "--json"))[
+        "verdict"
+    ] == ("too few to judge")
 
 
 def test_columns_may_have_other_names_in_the_known_table(obverse: Obverse) -> None:
@@ -94,7 +104,9 @@ def test_classes_of_a_release_are_attacked(obverse: Obverse, people: str) -> Non
     assert obverse("attack", "homogeneity", "r.csv", "--on", "zip", "--secret", "d").exit_code == LEAKS
     assert obverse("attack", "homogeneity", people, "--quasi", "sex", "--sensitive", "secret").exit_code == 0
     found = obverse("attack", "background", "r.csv", "--on", "zip", "--secret", "d", "--impossible", "gout", "--json")
-    assert told(found)["rate"] == {"wins": 4, "trials": 4, "value": 1.0} | {k: told(found)["rate"][k] for k in ("low", "high")}
+    assert told(found)["rate"] == {"wins": 4, "trials": 4, "value": 1.0} | {
+        k: told(found)["rate"][k] for k in ("low", "high")
+    }
     assert obverse("attack", "background", people, "--on", "sex", "--secret", "secret").exit_code == 0
 
 
@@ -110,7 +122,9 @@ def test_what_anonymize_writes_is_read_as_it_means(obverse: Obverse, people: str
     options = ("--quasi", "zip,birth,sex,age", "--sensitive", "secret", "--k", "4", "--search", search, "--json")
     assert obverse("anonymize", people, "--out", "release", *options).exit_code == 0
     found = told(
-        obverse("attack", "sampling", "release/table.csv", "--population", people, "--on", "zip,birth,sex,age", "--json")
+        obverse(
+            "attack", "sampling", "release/table.csv", "--population", people, "--on", "zip,birth,sex,age", "--json"
+        )
     )
     assert found["figures"]["people_who_fit_a_row"] >= found["rate"]["trials"]
     assert (found["rate"]["wins"], found["leaks"]) == (0, False)
@@ -118,7 +132,8 @@ def test_what_anonymize_writes_is_read_as_it_means(obverse: Obverse, people: str
 
 def test_attributes_are_guessed_better_inside(obverse: Obverse) -> None:
     everybody = patients(np.random.default_rng(4), 1200)
-    inside, outside = write("in.csv", pick(everybody, slice(0, 600))), write("out.csv", pick(everybody, slice(600, 1200)))
+    inside = write("in.csv", pick(everybody, slice(0, 600)))
+    outside = write("out.csv", pick(everybody, slice(600, 1200)))
     options = ("--outsiders", outside, "--on", "zip,birth,sex", "--secret", "secret")
     assert obverse("attack", "attribute", inside, "--members", inside, *options).exit_code == LEAKS
 
@@ -144,7 +159,8 @@ def test_clues_find_records_of_sparse_data(obverse: Obverse) -> None:
     assert [one["alpha"] for one in told(found)["tests"]] == [0.025, 0.025]
     assert told(found)["figures"]["first_named"][0].startswith("p")
     itself = obverse("attack", "fuzzy-linkage", "clues.csv", "--known", "clues.csv", *options)
-    assert (itself.exit_code, [one["alpha"] for one in told(itself)["tests"]]) == (LEAKS, [0.05])  # chance is control enough
+    # chance is control enough
+    assert (itself.exit_code, [one["alpha"] for one in told(itself)["tests"]]) == (LEAKS, [0.05])
 
 
 def test_exact_counts_are_differenced_and_noise_stops_it(obverse: Obverse, people: str) -> None:
@@ -159,7 +175,18 @@ def test_published_sets_that_differ_in_one_person_are_found(obverse: Obverse, pe
     ages = [line.split(",") for line in Path(people).read_text().splitlines()[1:]]
     named = [next(row[0] for row in ages if int(row[-1]) >= 20 + i) for i in range(30)]
     Path("sets.txt").write_text("\n".join([*sets, *(f"{one} AND id <> '{who}'" for one, who in zip(sets, named))]))
-    options = ("attack", "differencing", people, "--id", "id", "--secret", "hiv = 1", "--conditions", "sets.txt", "--json")
+    options = (
+        "attack",
+        "differencing",
+        people,
+        "--id",
+        "id",
+        "--secret",
+        "hiv = 1",
+        "--conditions",
+        "sets.txt",
+        "--json",
+    )
     found = told(obverse(*options))
     assert found["figures"]["pairs"] >= 30
     assert found["rate"]["wins"] == found["rate"]["trials"]
@@ -195,7 +222,9 @@ ODD = {"nothing": "None", "not_a_number": "float('nan')", "infinite": "float('in
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_a_function_that_gives_no_number_is_told_apart_from_one_that_refuses(obverse: Obverse, people: str, name: str) -> None:
+def test_a_function_that_gives_no_number_is_told_apart_from_one_that_refuses(
+    obverse: Obverse, people: str, name: str
+) -> None:
     text = "".join(f"def {other}(sql):\n    return {answer}\n" for other, answer in ODD.items())
     Path("odd_answers.py").write_text(text, encoding="utf-8")
     call = ("--people", "4", "--id", "id", "--secret", "hiv = 1", "--call", f"odd_answers:{name}")
@@ -207,7 +236,19 @@ def test_a_function_that_gives_no_number_is_told_apart_from_one_that_refuses(obv
 
 
 def test_small_counts_that_are_refused_are_tracked(obverse: Obverse, people: str) -> None:
-    options = ("attack", "tracker", people, "--id", "id", "--secret", "hiv = 1", "--tracker", "age < 50", "--at-least", "10")
+    options = (
+        "attack",
+        "tracker",
+        people,
+        "--id",
+        "id",
+        "--secret",
+        "hiv = 1",
+        "--tracker",
+        "age < 50",
+        "--at-least",
+        "10",
+    )
     assert obverse(*options).exit_code == LEAKS
 
 
@@ -222,20 +263,25 @@ def test_bits_are_reconstructed_from_accurate_sums(obverse: Obverse, people: str
 def test_members_are_recognised_from_averages(obverse: Obverse) -> None:
     generator = np.random.default_rng(3)
     chance = generator.beta(2, 2, 400)
-    members, outsiders = generator.random((60, 400)) < chance, generator.random((900, 400)) < chance
+    members = generator.random((60, 400)) < chance
+    outsiders = generator.random((900, 400)) < chance
 
     def file(name: str, rows: Any) -> str:
         return write(name, {f"a{i}": rows[:, i] for i in range(400)})
 
     options = ("--members", file("in.csv", members.astype(int)), "--outsiders", file("out.csv", outsiders.astype(int)))
-    assert obverse("attack", "membership", file("z.csv", members.mean(axis=0, keepdims=True)), *options).exit_code == LEAKS
+    assert (
+        obverse("attack", "membership", file("z.csv", members.mean(axis=0, keepdims=True)), *options).exit_code == LEAKS
+    )
     few = obverse("attack", "membership", "z.csv", "--members", "in.csv", "--outsiders", "z.csv", "--json")
     assert told(few)["error"]["code"] == "no_control"
 
 
 def test_last_bits_of_answers_are_read(obverse: Obverse) -> None:
     noise = np.random.default_rng(3).laplace(0, 4, (2, 6_000))
-    write("answers.csv", {"with": [repr(float(x)) for x in 1 + noise[0]], "without": [repr(float(x)) for x in noise[1]]})
+    write(
+        "answers.csv", {"with": [repr(float(x)) for x in 1 + noise[0]], "without": [repr(float(x)) for x in noise[1]]}
+    )
     options = ("attack", "low-bits", "answers.csv", "--present", "with", "--absent", "without")
     assert obverse(*options, "--epsilon", "0.25").exit_code == obverse(*options, "--epsilon", "2").exit_code == LEAKS
     for claim in (("--epsilon", "1000"), ("--epsilon", "2", "--delta", "0.9")):
@@ -244,7 +290,9 @@ def test_last_bits_of_answers_are_read(obverse: Obverse) -> None:
     assert found["figures"]["false_alarm"] == 0.05
     assert found["rate"]["trials"] == 3_000
     noise = np.rint(noise * 1024) / 1024
-    write("answers.csv", {"with": [repr(float(x)) for x in 1 + noise[0]], "without": [repr(float(x)) for x in noise[1]]})
+    write(
+        "answers.csv", {"with": [repr(float(x)) for x in 1 + noise[0]], "without": [repr(float(x)) for x in noise[1]]}
+    )
     assert obverse(*options, "--epsilon", "0.25").exit_code == 0
     write("words.csv", {"with": ["a"], "without": ["b"]})
     refused = obverse("attack", "low-bits", "words.csv", *options[3:], "--epsilon", "1", "--json")
@@ -268,7 +316,17 @@ def test_files_and_conditions_that_cannot_be_read_are_refused(obverse: Obverse, 
 def test_one_table_is_compared_in_all_its_releases(obverse: Obverse, tmp_path: Path) -> None:
     lines = [f"{20 + i % 37},{8000 + i * 7 % 11},{'yes' if i * 13 % 5 < 2 else 'no'}" for i in range(400)]
     (tmp_path / "people.csv").write_text("age,zip,sick\n" + "\n".join(lines) + "\n")
-    asked = ("attack", "compare", str(tmp_path / "people.csv"), "--quasi", "age,zip", "--secret", "sick", "--epsilons", "1")
+    asked = (
+        "attack",
+        "compare",
+        str(tmp_path / "people.csv"),
+        "--quasi",
+        "age,zip",
+        "--secret",
+        "sick",
+        "--epsilons",
+        "1",
+    )
     said = obverse(*asked, "--plot", str(tmp_path / "chart.svg"))
     assert said.exit_code == 0, said.stderr
     assert "5-anonymous" in said.stdout

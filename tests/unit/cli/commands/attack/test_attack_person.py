@@ -45,8 +45,12 @@ def clinic(tmp_path: Path) -> Path:
     visits = [(6 * p + v, f"p{p}", f"town{p}", ILL[(p + v) % 2 + p % 3]) for p in range(40) for v in range(6)]
     (tmp_path / "obverse.toml").write_text(TOML)
     (tmp_path / "people.csv").write_text("pid,town,ill\n" + "".join(f"p{p},town{p},flu\n" for p in range(40)))
-    (tmp_path / "visits.csv").write_text("vid,pid,town,ill\n" + "".join(",".join(map(str, row)) + "\n" for row in visits))
-    (tmp_path / "drugs.csv").write_text("visit,drug,ill\n" + "".join(f"{v},d{v // 6 % 10},i{v // 6}\n" for v, *_ in visits))
+    (tmp_path / "visits.csv").write_text(
+        "vid,pid,town,ill\n" + "".join(",".join(map(str, row)) + "\n" for row in visits)
+    )
+    (tmp_path / "drugs.csv").write_text(
+        "visit,drug,ill\n" + "".join(f"{v},d{v // 6 % 10},i{v // 6}\n" for v, *_ in visits)
+    )
     return tmp_path
 
 

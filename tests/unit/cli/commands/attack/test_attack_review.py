@@ -1,4 +1,6 @@
-"""What a hostile review found in attacks: innocence that was none, names that broke SQL or a page, and numbers that crashed."""
+"""What a hostile review found in attacks: innocence that was none, names that broke SQL or a page, and numbers that
+crashed.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,11 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from obverse.engines.exact_tables import read_table
+from obverse.engines.files import read_table
 
 Obverse = Callable[..., Result]
-LEAKS, REFUSED = 5, 3
+LEAKS = 5
+REFUSED = 3
 
 
 def told(found: Result) -> dict[str, Any]:
@@ -63,7 +66,9 @@ def test_a_missing_number_is_refused_and_does_not_acquit(obverse: Obverse) -> No
 
 def test_answers_without_a_person_may_be_fewer(obverse: Obverse) -> None:
     file = write("answers.csv", "with,without", [f"{i}.5,{i}.25" for i in range(20)] + ["3.5,"] * 20)
-    found = told(obverse("attack", "low-bits", file, "--present", "with", "--absent", "without", "--epsilon", "1", "--json"))
+    found = told(
+        obverse("attack", "low-bits", file, "--present", "with", "--absent", "without", "--epsilon", "1", "--json")
+    )
     assert found["rate"]["trials"] == 20
 
 
@@ -83,7 +88,9 @@ def test_signs_in_rows_do_not_decide_how_a_file_is_read(obverse: Obverse) -> Non
     file = write("one.csv", "s", [f"x {i} ; y" for i in range(5)])
     assert told(obverse("attack", "homogeneity", file, "--on", "s", "--secret", "s", "--json"))["rate"]["trials"] == 5
     file = write("two.csv", "a,b", ["1,2", "3", "4,5"])
-    assert refusal(obverse("attack", "homogeneity", file, "--on", "a", "--secret", "b", "--json")) == "source_unreadable"
+    assert (
+        refusal(obverse("attack", "homogeneity", file, "--on", "a", "--secret", "b", "--json")) == "source_unreadable"
+    )
     file = write("three.csv", "id,s", ["#1,0", *(f"{i},{i % 2}" for i in range(40))])
     found = told(obverse("attack", "differencing", file, "--id", "id", "--secret", "s = 1", "--json"))
     assert found["rate"]["trials"] == 41
@@ -126,7 +133,10 @@ def test_a_file_may_be_called_by_a_word_of_sql_and_a_column_by_anything(obverse:
     file = write("semi.csv", 'native-country,"the ""id""",s', [f"c{i % 3},{i},{i % 2}" for i in range(60)])
     asked = ("--id", 'the "id"', "--secret", "s = 1", "--json")
     assert told(obverse("attack", "differencing", file, *asked))["leaks"]
-    assert told(obverse("attack", "averaging", file, "--by", "native-country", "--repeats", "2", "--json"))["rate"]["wins"] == 3
+    assert (
+        told(obverse("attack", "averaging", file, "--by", "native-country", "--repeats", "2", "--json"))["rate"]["wins"]
+        == 3
+    )
     numbers = write("inf.csv", "x,s", ["inf,1", "1.5,0", "1.5,0"])
     assert told(obverse("attack", "averaging", numbers, "--by", "x", "--repeats", "2", "--json"))["rate"]["wins"] == 2
 
@@ -138,7 +148,9 @@ def test_a_chart_runs_no_script_of_a_columns_name(obverse: Obverse) -> None:
     assert obverse(*asked, "chart.html").exit_code == 0
     page = Path("chart.html").read_text(encoding="utf-8")
     assert "<svg" in page
-    assert not any(word in page for word in ("<script", "https:", "src=", "@import")), "a page needs no script and no network"
+    assert not any(word in page for word in ("<script", "https:", "src=", "@import")), (
+        "a page needs no script and no network"
+    )
     for path, code in (("chart.gif", "bad_plot"), ("nowhere/chart.html", "cannot_write")):
         assert refusal(obverse(*asked, path, "--json")) == code
 
@@ -146,7 +158,10 @@ def test_a_chart_runs_no_script_of_a_columns_name(obverse: Obverse) -> None:
 def test_a_secret_of_too_many_values_is_refused_before_memory_is_full(obverse: Obverse) -> None:
     file = write("r.csv", "a,s", [f"{i},{i}" for i in range(11_000)])
     asked = ("--on", "a", "--secret", "s", "--json")
-    assert refusal(obverse("attack", "attribute", file, "--members", file, "--outsiders", file, *asked)) == "too_many_secrets"
+    assert (
+        refusal(obverse("attack", "attribute", file, "--members", file, "--outsiders", file, *asked))
+        == "too_many_secrets"
+    )
     assert refusal(obverse("attack", "intersection", file, file, "--known", file, *asked)) == "too_many_secrets"
 
 

@@ -85,9 +85,13 @@ def test_yes_or_no_secrets_from_a_file(tmp_path: Path) -> None:
     assert [one["granted"] for one in told["questions"]] == [True, False]
 
 
-@pytest.mark.parametrize("text", ["Set,sum\n0 1,2\n", "set;sum\n0 1;2\n", "0 1,2\n0 2,1\n", "sum,set\n2\n", "set,sum\n0,1,2\n"])
+@pytest.mark.parametrize(
+    "text", ["Set,sum\n0 1,2\n", "set;sum\n0 1;2\n", "0 1,2\n0 2,1\n", "sum,set\n2\n", "set,sum\n0,1,2\n"]
+)
 @pytest.mark.parametrize("real", [(), ("--real",), ("--online",)])
-def test_a_file_whose_sets_are_not_found_is_never_called_harmless(tmp_path: Path, text: str, real: tuple[str, ...]) -> None:
+def test_a_file_whose_sets_are_not_found_is_never_called_harmless(
+    tmp_path: Path, text: str, real: tuple[str, ...]
+) -> None:
     path = tmp_path / "sums.csv"
     path.write_text(text)
     assert json.loads(run(str(path), *real, "--json").stdout)["error"]["code"] == "bad_sums"

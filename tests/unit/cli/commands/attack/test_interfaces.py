@@ -1,4 +1,6 @@
-"""Attacks on a project's tables: by the curator's own door, with a reason and a record; its files are not read past it."""
+"""Attacks on a project's tables: by the curator's own door, with a reason and a record; its files are not read past
+it.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ def verbs(people: str) -> list[tuple[str, ...]]:
     """Every verb that takes a table, on this one."""
     Path("own.csv").write_text("age,sex,person_id\n30,F,1\n31,F,2\n", encoding="utf-8")
     Path("asked.sql").write_text("SELECT SUM(sick) FROM people WHERE age > 30;", encoding="utf-8")
-    on, named = ("--on", "age,sex"), ("--id", "person_id", "--secret", "sex = 'F'", "--laplace", "0")
+    on = ("--on", "age,sex")
+    named = ("--id", "person_id", "--secret", "sex = 'F'", "--laplace", "0")
     return [
         ("attack", "linkage", people, "--known", "own.csv", *on, "--truth", "person_id"),
         ("attack", "linkage", "own.csv", "--known", people, *on, "--truth", "person_id"),
@@ -35,8 +38,32 @@ def verbs(people: str) -> list[tuple[str, ...]]:
         ("attack", "background", people, "--on", "age", "--secret", "sex"),
         ("attack", "intersection", people, "own.csv", "--known", "own.csv", "--on", "age", "--secret", "sex"),
         ("attack", "sampling", "own.csv", "--population", people, *on),
-        ("attack", "attribute", "own.csv", "--members", people, "--outsiders", people, "--on", "age", "--secret", "sex"),
-        ("attack", "fuzzy-linkage", people, "--known", "own.csv", "--person", "person_id", "--item", "sex", "--stars", "age"),
+        (
+            "attack",
+            "attribute",
+            "own.csv",
+            "--members",
+            people,
+            "--outsiders",
+            people,
+            "--on",
+            "age",
+            "--secret",
+            "sex",
+        ),
+        (
+            "attack",
+            "fuzzy-linkage",
+            people,
+            "--known",
+            "own.csv",
+            "--person",
+            "person_id",
+            "--item",
+            "sex",
+            "--stars",
+            "age",
+        ),
         ("attack", "differencing", people, *named),
         ("attack", "averaging", people, "--by", "sex", "--laplace", "0", "--repeats", "2"),
         ("attack", "tracker", people, *named, "--tracker", "age < 40", "--at-least", "2"),
@@ -50,7 +77,9 @@ def verbs(people: str) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("number", range(17))
-def test_a_projects_file_is_refused_and_its_table_is_read_by_the_door(obverse: Obverse, project: Path, number: int) -> None:
+def test_a_projects_file_is_refused_and_its_table_is_read_by_the_door(
+    obverse: Obverse, project: Path, number: int
+) -> None:
     with product.open(project):  # now its files are known
         pass
     refused = obverse(*verbs(str(project / "people.csv"))[number], "--json")
@@ -108,7 +137,10 @@ def test_a_part_of_a_private_folder_is_refused(obverse: Obverse, tmp_path: Path)
     part = tmp_path / "people.parquet" / "part.csv"
     part.parent.mkdir()
     part.write_text("age,sex\n1,F\n", encoding="utf-8")
-    declared = '[tables.people]\nsource = "people.parquet"\nunit = "row"\n[tables.people.columns]\nage = { type = "integer" }\n'
+    declared = (
+        '[tables.people]\nsource = "people.parquet"\nunit = "row"\n[tables.people.columns]\nage = { type = '
+        '"integer" }\n'
+    )
     whole = f'[project]\nname = "p"\n[budget]\nepsilon = 1\n[engine]\nkind = "spark"\n{declared}'
     (tmp_path / "obverse.toml").write_text(whole, encoding="utf-8")
     refused = obverse("attack", "homogeneity", str(part), "--on", "age", "--secret", "sex", "--json")

@@ -20,8 +20,11 @@ from tests.servers import needed, postgres_address
 from tests.stub_service import TOKEN, Reply, answered, problem, serving
 
 Obverse = Callable[..., Result]
-LEAKS, USAGE, REFUSED = 5, 2, 3
-PEOPLE, AT_ONCE = 120, 8
+LEAKS = 5
+USAGE = 2
+REFUSED = 3
+PEOPLE = 120
+AT_ONCE = 8
 
 
 def told(found: Result) -> dict[str, Any]:
@@ -40,13 +43,17 @@ def people(obverse: Obverse, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @contextmanager
 def counting(noise: float, *, pays: int = 10**6, gap_s: float | None = None) -> Iterator[str]:
-    """A service over these people that adds fresh noise and has a budget, debited at once; or a moment after the look, which
+    """A service over these people that adds fresh noise and has a budget, debited at once; or a moment after the look,
+    which
     is over once as many as ask at once have looked."""
     table = sqlite3.connect(":memory:", check_same_thread=False)
     table.execute("CREATE TABLE folk (id INTEGER, ill INTEGER, age INTEGER)")
     table.executemany("INSERT INTO folk VALUES (?, ?, ?)", [(i, i % 2, 20 + i % 16) for i in range(PEOPLE)])
-    generator, lock, spent = np.random.default_rng(1), threading.Lock(), [0.0]
-    looked, all_looked = threading.Semaphore(AT_ONCE - 1), threading.Event()
+    generator = np.random.default_rng(1)
+    lock = threading.Lock()
+    spent = [0.0]
+    looked = threading.Semaphore(AT_ONCE - 1)
+    all_looked = threading.Event()
 
     def answer(body: dict[str, Any], headers: Mapping[str, str]) -> Reply:
         price = body.get("epsilon", 1.0)
@@ -90,10 +97,14 @@ def test_a_service_is_attacked_by_its_address(obverse: Obverse, people: str) -> 
         assert told(found)["figures"]["answers"] == 12
 
 
-def test_a_postgresql_server_is_attacked_by_a_variable(obverse: Obverse, people: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_postgresql_server_is_attacked_by_a_variable(
+    obverse: Obverse, people: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     address = postgres_address()
     with needed("psycopg").connect(address, autocommit=True) as connection:
-        connection.execute(f"CREATE TABLE folk AS SELECT i AS id, i % 2 AS ill FROM generate_series(0, {PEOPLE - 1}) AS g(i)")
+        connection.execute(
+            f"CREATE TABLE folk AS SELECT i AS id, i % 2 AS ill FROM generate_series(0, {PEOPLE - 1}) AS g(i)"
+        )
     monkeypatch.setenv("SERVER", address)
     options = (people, "--id", "id", "--secret", "ill = 1", "--people", "20", "--dsn-env", "SERVER", "--json")
     found = obverse("attack", "differencing", *options)
@@ -166,7 +177,16 @@ def test_a_budget_that_is_kept_over_http_is_not_blamed(obverse: Obverse, people:
 
 
 def test_a_project_keeps_to_its_budget(obverse: Obverse, project: Path) -> None:
-    options = ("--sql", "SELECT COUNT(*) FROM people WHERE age > {}", "--budget", "1", "--price", "0.25", "--at-once", "3")
+    options = (
+        "--sql",
+        "SELECT COUNT(*) FROM people WHERE age > {}",
+        "--budget",
+        "1",
+        "--price",
+        "0.25",
+        "--at-once",
+        "3",
+    )
     found = obverse("attack", "bypass", str(project), *options, "--as", "ben", "--json")
     assert (found.exit_code, told(found)["rate"]["wins"], told(found)["rate"]["trials"]) == (0, 0, 4)
     assert told(found)["target"] == "project small"

@@ -60,7 +60,8 @@ def sent(obverse: Obverse, name: str, answers: list[str | float]) -> str:
     """Lines of tokens and reports, as devices would send them."""
     spec = read_spec(obverse("collect", "spec", name).stdout.strip().encode())
     tokens = json.loads(obverse("collect", "tokens", name, "--count", str(len(answers)), "--json").stdout)["tokens"]
-    coins, lines = Coins(os.urandom), []
+    coins = Coins(os.urandom)
+    lines = []
     for token, answer in zip(tokens, answers):
         payload = spec.protocol.report(spec.code(answer, coins), coins, spec.seed(bytes.fromhex(token)))
         lines.append(f"{token} {spec.frame.framed(0, payload).hex()}")
@@ -121,7 +122,9 @@ def test_words_that_nobody_listed_are_discovered(obverse: Obverse, tmp_path: Pat
     assert "nobody sent is among them with a chance of at most 5 %" in table
     assert (tmp_path / "words.svg").read_text().startswith("<svg")
     (tmp_path / "words.txt").write_text("decaf\n", encoding="utf-8")
-    (row,) = json.loads(obverse("collect", "estimate", "new", "--items", str(tmp_path / "words.txt"), "--json").stdout)["rows"]
+    (row,) = json.loads(obverse("collect", "estimate", "new", "--items", str(tmp_path / "words.txt"), "--json").stdout)[
+        "rows"
+    ]
     assert row["item"] == "decaf"
 
 
@@ -156,7 +159,9 @@ def test_fewer_people_than_one_are_not_planned_with(obverse: Obverse, verb: str)
 
 
 def test_a_survey_is_played_before_anybody_is_asked(obverse: Obverse) -> None:
-    found = json.loads(obverse("collect", "simulate", "smoking", "--share", "yes=0.3", "--people", "5000", "--json").stdout)
+    found = json.loads(
+        obverse("collect", "simulate", "smoking", "--share", "yes=0.3", "--people", "5000", "--json").stdout
+    )
     assert found["truth"]["yes"] == pytest.approx(0.3, abs=0.05)
     assert found["rows"][1]["share"] == pytest.approx(found["truth"]["yes"], abs=0.05)
     assert "made-up" in obverse("collect", "simulate", "smoking").stdout
@@ -169,8 +174,12 @@ def test_shares_that_cannot_be_are_refused(obverse: Obverse, share: str) -> None
     assert (found.exit_code, "bad_parameter" in found.stderr) == (3, True)
 
 
-@pytest.mark.parametrize("options", [("simulate", "--people", "-2"), ("plan", "--people", "0"), ("plan", "--share", "2")])
-def test_numbers_of_people_and_shares_that_cannot_be_are_usage_errors(obverse: Obverse, options: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "options", [("simulate", "--people", "-2"), ("plan", "--people", "0"), ("plan", "--share", "2")]
+)
+def test_numbers_of_people_and_shares_that_cannot_be_are_usage_errors(
+    obverse: Obverse, options: tuple[str, ...]
+) -> None:
     verb, *more = options
     assert obverse("collect", verb, "smoking", *more).exit_code == 2
 
@@ -186,7 +195,8 @@ def test_a_regression_names_the_texts_that_explain_rappor(obverse: Obverse, proj
     """False words are found with a chance of about 1e-6."""
     with (project / "obverse.toml").open("a", encoding="utf-8") as file:
         file.write(
-            '[surveys.site]\nquestion = "Which page?"\ntext = true\nprotocol = "rappor"\nepsilon = 8\nretention_days = 30\n'
+            '[surveys.site]\nquestion = "Which page?"\ntext = true\nprotocol = "rappor"\nepsilon = 8\nretention_days = '
+            "30\n"
             'purpose = "A lecture."\nconsent = "I agree."\n'
         )
     obverse("collect", "add", "site", input=sent(obverse, "site", ["home"] * 600 + ["news"] * 300 + ["rare"] * 100))
@@ -262,7 +272,9 @@ def test_two_collectors_add_up_their_counts(obverse: Obverse, project: Path, tmp
         obverse("collect", "add", "smoking", input=sent(obverse, "smoking", ["yes"] * 25))
         assert "25 reports" in obverse("collect", "tally", "smoking", str(tmp_path / f"{name}.counts")).stdout
     saved, third, own = (tmp_path / f"{name}.counts" for name in ("second", "third", "own"))
-    told = json.loads(obverse("collect", "estimate", "smoking", "--merge", str(saved), "--merge", str(third), "--json").stdout)
+    told = json.loads(
+        obverse("collect", "estimate", "smoking", "--merge", str(saved), "--merge", str(third), "--json").stdout
+    )
     assert told["reports"] == 75
     for twice in ([saved, saved], [own]):
         again = obverse("collect", "estimate", "smoking", *(word for file in twice for word in ("--merge", str(file))))

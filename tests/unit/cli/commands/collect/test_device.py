@@ -43,7 +43,9 @@ def test_consent_is_shown_and_the_report_is_counted(obverse: Obverse, token: str
     assert "Ich bin einverstanden." in found.stderr
     assert "11 bytes" in found.stderr
     assert json.loads(obverse("collect", "add", "smoking", "--json", input=found.stdout).stdout)["counted"] == 1
-    assert json.loads(obverse("collect", "add", "smoking", "--json", input=found.stdout).stdout)["rejected"] == {"spent": 1}
+    assert json.loads(obverse("collect", "add", "smoking", "--json", input=found.stdout).stdout)["rejected"] == {
+        "spent": 1
+    }
 
 
 @pytest.mark.parametrize("given", [(), ("--token", "abc"), ("--token", "00")])

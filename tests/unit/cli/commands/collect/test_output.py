@@ -51,7 +51,8 @@ def test_several_questions_go_from_card_to_estimate(obverse: Obverse, tmp_path: 
     assert "truth" in obverse("collect", "simulate", "health").stdout
     spec = read_spec(obverse("collect", "spec", "health").stdout.strip().encode())
     tokens = json.loads(obverse("collect", "tokens", "health", "-n", "300", "--json").stdout)["tokens"]
-    lines, coins = [], Coins(os.urandom)
+    lines = []
+    coins = Coins(os.urandom)
     for place, token in enumerate(tokens):
         code = spec.code({"smokes": "yes" if place % 2 else "no", "sleeps": 6 + 2 * (place % 2)}, coins)
         payload = spec.protocol.report(code, coins, spec.seed(bytes.fromhex(token)))

@@ -14,11 +14,10 @@ from obverse.attack.lower_bound.evidence import epsilon_lower_bound
 from obverse.core.errors import InvariantBroken, Refused
 from obverse.core.loss import PureLoss, ZcdpLoss
 from obverse.mechanisms.ladder import Ladder
-from obverse.plan.strategy.graph.graph_base import Blocks, GraphFacts, graph_of
-from obverse.plan.strategy.graph.pricing import GraphPlan, less_noisy, part_loss, released_parts, verify_graph, weigh_graph
+from obverse.plan.strategy.graph.network import Blocks, GraphFacts, graph_of
+from obverse.plan.strategy.graph.pricing import GraphPlan, part_loss, released_parts, verify_graph, weigh_graph
 from obverse.plan.strategy.graph.registry import REACHES, kernel_of
-from obverse.testing.identity import Identity
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import Identity, SeededRng
 
 PARTY = {"party": Blocks(("x", "y"), np.array([0, 0, 0, 1, 1, 1, 0, 1], dtype=np.int64))}
 EDGE = GraphFacts("edge", 8, blocks=PARTY)
@@ -26,6 +25,11 @@ PROMISED = GraphFacts("edge", 8, degree=4, blocks=PARTY)
 NODE = GraphFacts("node", 8, degree=4, cap=3, listed=True, blocks=PARTY)
 ALL = ("edges", "people", "degrees:party", "mixing:party", "triangles", "stars:2")
 STAR = {"u": np.array([0, 0, 0, 0, 1, 2]), "v": np.array([1, 2, 3, 4, 2, 3])}
+
+
+def less_noisy(plan: GraphPlan, factor: Fraction) -> GraphPlan:
+    """The same plan at another noise, for what puts it on trial: it does not verify."""
+    return replace(plan, parts=tuple(replace(one, noise=one.noise.scaled(factor)) for one in plan.parts))
 
 
 def planned(facts: GraphFacts, accounting: Any = "pure", stats: tuple[str, ...] = ALL, epsilon: Any = 1) -> GraphPlan:
@@ -66,7 +70,9 @@ def test_less_noise_than_the_price_is_not_released(facts: GraphFacts, accounting
 
 @pytest.mark.parametrize("accounting", ["pure", "zcdp"])
 @pytest.mark.parametrize(("ladder", "reach"), [("triangles", "most_shared"), ("stars:2", "most_connected")])
-def test_a_reach_that_is_asked_for_itself_too_is_measured_once_and_paid_once(ladder: str, reach: str, accounting: Any) -> None:
+def test_a_reach_that_is_asked_for_itself_too_is_measured_once_and_paid_once(
+    ladder: str, reach: str, accounting: Any
+) -> None:
     for stats in ((ladder, reach), (reach, ladder)):
         weights = {kernel_of(text, ()): Fraction(1) for text in stats}
         plan = weigh_graph(EDGE, weights, Fraction(1), Fraction(1, 10**6), accounting)
@@ -103,7 +109,9 @@ def test_without_noise_the_truth_comes_out(facts: GraphFacts) -> None:
         rows = {"u": np.concatenate([STAR["u"], np.arange(6)]), "v": np.concatenate([STAR["v"], np.full(6, -1)])}
     plan = planned(facts)
     bare: Any = tuple(replace(one, noise=Foot() if isinstance(one.noise, Ladder) else Identity()) for one in plan.parts)
-    found = dict(zip([one.kernel.text for one in plan.parts], released_parts(rows, replace(plan, parts=bare), SeededRng(1))))
+    found = dict(
+        zip([one.kernel.text for one in plan.parts], released_parts(rows, replace(plan, parts=bare), SeededRng(1)))
+    )
     assert found["triangles"].tolist() == [2]  # 0 1 2, 0 2 3
     assert found["stars:2"].tolist() == [6 + 1 + 3 + 1]
     assert found["mixing:party"].tolist() == [3, 3, 0]
@@ -161,7 +169,10 @@ OWN = {"u": np.concatenate([STAR["u"], np.arange(8)]), "v": np.concatenate([STAR
     ids=["promised edge", "edge", "node"],
 )
 def test_no_attacker_is_surer_of_one_unit_than_the_price_allows(facts: Any, rows: Any, gone: Any, stats: Any) -> None:
-    """The best statistic of whole releases with and without one unit; false alarm 1e-9. With half of the noise it is caught."""
+    """The best statistic of whole releases with and without one unit; false alarm 1e-9.
+
+    With half of the noise it is caught.
+    """
     plan = planned(facts, stats=stats)
     sides = [exact_parts(plan, rows), exact_parts(plan, without(rows, gone))]
     for factor, holds in ((Fraction(1), True), (Fraction(1, 2), False)):

@@ -1,4 +1,6 @@
-"""Graph kernels: each bound by brute force over all networks of six people, by search up to 18, and the traps of cutting."""
+"""Graph kernels: each bound by brute force over all networks of six people, by search up to 18, and the traps of
+cutting.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,12 @@ import pytest
 from obverse.attack.lower_bound.evidence import epsilon_lower_bound
 from obverse.core.errors import Refused
 from obverse.mechanisms.ladder import Ladder
-from obverse.plan.strategy.graph.graph_base import Blocks, Graph, GraphFacts, GraphKernel, Norms, graph_of
-from obverse.plan.strategy.graph.graph_degrees import Degrees
-from obverse.plan.strategy.graph.graph_edges import EdgeCount
-from obverse.plan.strategy.graph.graph_mixing import Mixing
-from obverse.plan.strategy.graph.graph_people import People
-from obverse.plan.strategy.graph.graph_projection import projected
-from obverse.plan.strategy.graph.graph_stars import MostConnected, Stars
+from obverse.plan.strategy.graph.counts import EdgeCount, Mixing, People
+from obverse.plan.strategy.graph.degrees import Degrees, MostConnected, Stars
+from obverse.plan.strategy.graph.network import Blocks, Graph, GraphFacts, GraphKernel, Norms, graph_of, projected
 from obverse.plan.strategy.graph.registry import GRAPH_KERNELS, kernel_of
 from obverse.plan.strategy.graph.triangles import MostShared, Triangles, most_shared, triangles
-from obverse.testing.seeded import SeededRng
+from obverse.testing.noiseless import SeededRng
 
 PAIRS6 = list(itertools.combinations(range(6), 2))
 ALL6 = (np.arange(2**15)[:, None] >> np.arange(15)) & 1 == 1  # every network of six people, a row each
@@ -51,7 +49,8 @@ def moved(norms: Norms, left: Vectors, right: Vectors) -> tuple[float, float]:
 
 def vectors6(kernel: GraphKernel, facts: GraphFacts, edges: Any, here: Any) -> Vectors:
     """The kernel of every network of six people at once; written anew, one person and one pair after the other."""
-    many, kept = len(edges), edges.copy()
+    many = len(edges)
+    kept = edges.copy()
     degrees = np.zeros((many, 6), dtype=np.int64)
     if facts.unit == "node" and not isinstance(kernel, (Mixing, Triangles, Stars)):
         cap = facts.capped("")
@@ -61,7 +60,9 @@ def vectors6(kernel: GraphKernel, facts: GraphFacts, edges: Any, here: Any) -> V
             kept[:, e] &= (degrees[:, a] < cap) & (degrees[:, b] < cap)
             degrees[:, a] += kept[:, e]
             degrees[:, b] += kept[:, e]
-    degrees = np.stack([sum(kept[:, e] for e, pair in enumerate(PAIRS6) if x in pair) for x in range(6)], axis=1).astype(int)
+    degrees = np.stack(
+        [sum(kept[:, e] for e, pair in enumerate(PAIRS6) if x in pair) for x in range(6)], axis=1
+    ).astype(int)
     match kernel:
         case EdgeCount():
             return kept.sum(axis=1, keepdims=True)
@@ -78,18 +79,22 @@ def vectors6(kernel: GraphKernel, facts: GraphFacts, edges: Any, here: Any) -> V
         case Mixing():
             code = facts.blocks["party"].code
             cells = [tuple(sorted((code[a], code[b]))) for a, b in PAIRS6]
-            return np.stack([kept[:, [c == cell for c in cells]].sum(axis=1) for cell in ((0, 0), (0, 1), (1, 1))], axis=1)
+            return np.stack(
+                [kept[:, [c == cell for c in cells]].sum(axis=1) for cell in ((0, 0), (0, 1), (1, 1))], axis=1
+            )
         case Triangles():
             at = {pair: e for e, pair in enumerate(PAIRS6)}
             trios = itertools.combinations(range(6), 3)
-            return sum(kept[:, at[x, y]] & kept[:, at[y, z]] & kept[:, at[x, z]] for x, y, z in trios)[:, None].astype(int)
+            return sum(kept[:, at[x, y]] & kept[:, at[y, z]] & kept[:, at[x, z]] for x, y, z in trios)[:, None].astype(
+                int
+            )
         case Stars():
             return np.vectorize(lambda d: math.comb(d, kernel.k))(degrees).sum(axis=1, keepdims=True)
     raise AssertionError
 
 
 def _numbers() -> Any:
-    from obverse.plan.strategy.graph.graph_projection import _order
+    from obverse.plan.strategy.graph.network import _order
 
     return _order(Graph(6, *(np.array(ends, dtype=np.int64) for ends in zip(*PAIRS6))))
 
@@ -120,11 +125,13 @@ def test_one_node_moves_a_kernel_by_at_most_its_norms_in_every_network_of_six(ca
     """All networks of six people and each of them taken away: everybody's place in the order of pairs is tried."""
     kernel, told = case
     facts = GraphFacts("node", 6, listed=listed, blocks=blocks(6), **told)
-    norms, here = kernel.norms(facts), np.ones((len(ALL6), 6), dtype=bool)
+    norms = kernel.norms(facts)
+    here = np.ones((len(ALL6), 6), dtype=bool)
     whole = vectors6(kernel, facts, ALL6, here)
     tight = 0.0
     for person in range(6):
-        without, gone = ALL6.copy(), here.copy()
+        without = ALL6.copy()
+        gone = here.copy()
         without[:, ends_of(person)] = False
         gone[:, person] = not listed  # who is not listed stays, without a connection
         fits = _degrees_of(ALL6).max(axis=1) <= (facts.degree if kernel.promised(facts) else 6)
@@ -142,8 +149,10 @@ def _degrees_of(edges: Any) -> Any:
 def test_one_edge_moves_a_kernel_by_at_most_its_norms_in_every_network_of_six(case: Any) -> None:
     kernel, told = case
     facts = GraphFacts("edge", 6, blocks=blocks(6), **told)
-    norms, here = kernel.norms(facts), np.ones((len(ALL6), 6), dtype=bool)
-    whole, fits = vectors6(kernel, facts, ALL6, here), _degrees_of(ALL6).max(axis=1) <= (facts.degree or 6)
+    norms = kernel.norms(facts)
+    here = np.ones((len(ALL6), 6), dtype=bool)
+    whole = vectors6(kernel, facts, ALL6, here)
+    fits = _degrees_of(ALL6).max(axis=1) <= (facts.degree or 6)
     found = []
     for e in range(15):
         more = np.flatnonzero(fits & ALL6[:, e])
@@ -198,7 +207,8 @@ def test_the_search_up_to_18_people_finds_no_node_that_moves_more() -> None:
 def test_the_search_up_to_18_people_finds_no_edge_that_moves_more() -> None:
     for people, chosen, person in searched(2, 120):
         edge = tuple(sorted((person, (person + 1) % people)))
-        more, rest = made(people, chosen | {edge}), made(people, chosen - {edge})
+        more = made(people, chosen | {edge})
+        rest = made(people, chosen - {edge})
         facts = GraphFacts("edge", people, degree=int(more.degrees.max()), blocks=blocks(people))
         for kernel in (EdgeCount(), Degrees(), Degrees("party"), Mixing("party"), Triangles(), Stars(2), Stars(3)):
             norms = kernel.norms(facts)
@@ -216,20 +226,24 @@ def test_the_search_up_to_18_people_finds_no_edge_that_moves_more() -> None:
 
 
 def test_cutting_bounds_degrees_but_not_what_else_is_counted_of_the_kept_pairs() -> None:
-    """A path of 200 people at a cap of 1, one more at its end: all kept pairs change, and 198 move in the mixing matrix."""
+    """A path of 200 people at a cap of 1, one more at its end: all kept pairs change, and 198 move in the mixing
+    matrix.
+    """
     path = [(i, i + 1) for i in range(1, 200)]
     colour = np.array([0] + [(i - 1) // 2 % 2 for i in range(1, 201)], dtype=np.int64)
     facts = GraphFacts("node", 201, cap=1, degree=2, blocks={"c": Blocks(("a", "b"), colour)})
 
     def in_order(pairs: list[tuple[int, int]]) -> Graph:
-        kept, used = [], set()
+        kept = []
+        used = set()
         for pair in pairs:
             if not used & set(pair):
                 kept.append(pair)
                 used |= set(pair)
         return made(201, kept)
 
-    before, after = in_order(path), in_order([(0, 1), *path])
+    before = in_order(path)
+    after = in_order([(0, 1), *path])
     gap = Mixing("c").exact(before, facts) - Mixing("c").exact(after, facts)
     assert np.abs(gap).sum() == 198
     norms = Mixing("c").norms(facts)
@@ -240,12 +254,15 @@ def test_cutting_bounds_degrees_but_not_what_else_is_counted_of_the_kept_pairs()
 
 @pytest.mark.parametrize(("cap", "many"), [(2, 2), (3, 4), (4, 6)])
 def test_triangles_after_cutting_move_by_twice_what_the_cap_says(cap: int, many: int) -> None:
-    """Two groups of cap + 1 who all know each other, and one edge between them that comes first: both lose an edge for it."""
-    from obverse.plan.strategy.graph.graph_projection import _order
+    """Two groups of cap + 1 who all know each other, and one edge between them that comes first: both lose an edge
+    for it.
+    """
+    from obverse.plan.strategy.graph.network import _order
 
     every = made(30, itertools.combinations(range(30), 2))
     first = int(np.argmin(_order(every)))
-    one, other = int(every.low[first]), int(every.high[first])
+    one = int(every.low[first])
+    other = int(every.high[first])
     rest = [person for person in range(30) if person not in (one, other)]
     groups = [one, *rest[:cap]], [other, *rest[cap : 2 * cap]]
     chosen = {tuple(sorted(pair)) for group in groups for pair in itertools.combinations(group, 2)}
@@ -255,12 +272,16 @@ def test_triangles_after_cutting_move_by_twice_what_the_cap_says(cap: int, many:
 
 
 def test_nothing_but_degrees_and_their_sum_is_cut() -> None:
-    """A kernel that counts anything else of a network whose nodes are protected holds under the promise, of uncut edges."""
+    """A kernel that counts anything else of a network whose nodes are protected holds under the promise, of uncut
+    edges.
+    """
     star = made(8, [(0, i) for i in range(1, 8)], range(8))
     facts = GraphFacts("node", 8, degree=7, cap=2, listed=True, blocks=blocks(8))
     for kernel in (Mixing("party"), Triangles(), Stars(2)):
         assert kernel.promised(facts)
-        assert kernel.exact(star, facts).tolist() == kernel.exact(star, GraphFacts("edge", 8, blocks=blocks(8))).tolist()
+        assert (
+            kernel.exact(star, facts).tolist() == kernel.exact(star, GraphFacts("edge", 8, blocks=blocks(8))).tolist()
+        )
     assert EdgeCount().exact(star, facts).tolist() == [2]
 
 
@@ -272,7 +293,8 @@ def test_triangles_and_shared_friends_are_counted_as_by_hand() -> None:
         table = np.zeros((people, people), dtype=int)
         for a, b in chosen:
             table[a, b] = table[b, a] = 1
-        graph, square = made(people, chosen), table @ table
+        graph = made(people, chosen)
+        square = table @ table
         assert triangles(graph) == int((square * table).sum()) // 6
         assert most_shared(graph) == int((square - np.diag(np.diag(square))).max())
 
@@ -286,13 +308,16 @@ def test_shared_friends_of_many_people_are_counted_beyond_the_first_ones(monkeyp
 
 
 def test_cutting_in_rounds_is_cutting_one_after_the_other() -> None:
-    from obverse.plan.strategy.graph.graph_projection import _order
+    from obverse.plan.strategy.graph.network import _order
 
     for people, chosen, person in searched(5, 120):
-        graph, cap = made(people, chosen), 1 + person % 4
-        used, kept = np.zeros(people, dtype=int), set()
+        graph = made(people, chosen)
+        cap = 1 + person % 4
+        used = np.zeros(people, dtype=int)
+        kept = set()
         for e in np.argsort(_order(graph)):
-            a, b = int(graph.low[e]), int(graph.high[e])
+            a = int(graph.low[e])
+            b = int(graph.high[e])
             if used[a] < cap and used[b] < cap:
                 used[[a, b]] += 1
                 kept.add((a, b))
@@ -325,7 +350,11 @@ def test_the_ladder_of_two_neighbours_stays_within_its_claim_and_half_of_its_noi
 
 def test_an_error_bar_of_the_ladder_covers_what_it_says() -> None:
     """Simulated with 40,000 draws; 0.5 % of slack is 4.6 standard deviations (false alarm 4e-6)."""
-    for epsilon, top, step, reach in ((Fraction(1, 2), 1000, 1, 6), (Fraction(2), 50, 2, 50), (Fraction(5), 10**5, 1, 0)):
+    for epsilon, top, step, reach in (
+        (Fraction(1, 2), 1000, 1, 6),
+        (Fraction(2), 50, 2, 50),
+        (Fraction(5), 10**5, 1, 0),
+    ):
         ladder = Ladder.for_epsilon(epsilon, top, step)
         drawn = ladder.draws((100, reach), 4_000 if top == 10**5 else 40_000, SeededRng(3))
         assert np.mean(np.abs(drawn - 100) > ladder.half_width(reach, 0.05)) <= 0.055
@@ -341,9 +370,11 @@ def test_rungs_are_told_by_how_far_an_integer_is() -> None:
 
 def test_a_kernel_without_its_promise_or_cap_is_refused() -> None:
     asked: list[tuple[Callable[[GraphFacts], object], str]] = [
-        (Triangles().norms, "no_degree_promise"), (Stars(2).norms, "no_degree_promise"), (Degrees().norms, "no_degree_cap"),
+        (Triangles().norms, "no_degree_promise"),
+        (Stars(2).norms, "no_degree_promise"),
+        (Degrees().norms, "no_degree_cap"),
         (EdgeCount().norms, "no_degree_cap"),
-    ]  # fmt: skip
+    ]
     for call, code in asked:
         with pytest.raises(Refused) as refused:
             call(GraphFacts("node", 9))
@@ -361,7 +392,17 @@ def test_what_is_no_statistic_is_refused(text: str) -> None:
 
 
 def test_every_kernel_is_found_by_its_own_text() -> None:
-    told = (EdgeCount(), People(), Degrees(), Degrees("p"), Mixing("p"), Triangles(), MostShared(), Stars(4), MostConnected())
+    told = (
+        EdgeCount(),
+        People(),
+        Degrees(),
+        Degrees("p"),
+        Mixing("p"),
+        Triangles(),
+        MostShared(),
+        Stars(4),
+        MostConnected(),
+    )
     for kernel in told:
         assert kernel_of(kernel.text, ("p",)) == kernel
         assert type(kernel) in GRAPH_KERNELS

@@ -21,7 +21,9 @@ TABLES = "/v1/hospital/tables"
 def in_another_process(folder: Path, act: str) -> None:
     code = f"from pathlib import Path; from obverse.curator import accounts; accounts.{act}"
     environment = {**os.environ, "PYTHONPATH": str(Path(obverse.__file__).parent.parent)}
-    subprocess.run([sys.executable, "-c", code.replace("FOLDER", f"Path({str(folder)!r})")], check=True, env=environment)
+    subprocess.run(
+        [sys.executable, "-c", code.replace("FOLDER", f"Path({str(folder)!r})")], check=True, env=environment
+    )
 
 
 def test_a_token_is_shown_once_and_works_at_once(service: Running, someone: str) -> None:
@@ -64,7 +66,9 @@ def test_a_token_expires_by_the_servers_clock(service: Running, someone: str, mo
 
 
 def test_a_suspended_analyst_waits_for_the_curator(service: Running, someone: str) -> None:
-    assert service.post(f"/v1/hospital/accounts/{someone}/suspend", "cora", {"reason": "odd questions"}).status_code == 200
+    assert (
+        service.post(f"/v1/hospital/accounts/{someone}/suspend", "cora", {"reason": "odd questions"}).status_code == 200
+    )
     stopped = service.ask(who=someone)
     assert (stopped.status_code, stopped.json()["code"]) == (403, "account_suspended")
     assert "odd questions" not in stopped.text

@@ -10,10 +10,10 @@ from typing import Any, NoReturn
 import pytest
 
 from obverse.core.errors import CatalogError, InvariantBroken, LedgerError
-from obverse.server.desk import Desk
 from obverse.server.errors import Stopping
 from obverse.server.http.problems import STATUSES, problem_of
-from obverse.server.logs import Log, Redacted
+from obverse.server.observability import Log, Redacted
+from obverse.server.queries import Desk
 from obverse.server.rate_limits import Buckets
 from tests.http_services import COUNT, Running
 
@@ -42,7 +42,18 @@ def test_a_log_line_tells_who_asked_and_what_it_cost_and_nothing_of_the_question
     service.ask("SELECT COUNT(*) AS n FROM people WHERE sex <> 'xyzzy'", epsilon=0.41)
     service.ask("SELECT age FROM people WHERE sex = 'xyzzy'")
     answered, refused = service.logged()[before:]
-    assert set(answered) == {"time", "event", "request", "project", "account", "method", "route", "status", "code", "price"}
+    assert set(answered) == {
+        "time",
+        "event",
+        "request",
+        "project",
+        "account",
+        "method",
+        "route",
+        "status",
+        "code",
+        "price",
+    }
     assert (answered["account"], answered["status"], answered["price"]) == ("ana", 200, "0.41")
     assert (refused["status"], refused["code"], refused["price"]) == (422, "not_aggregate", "")
     text = b"".join(service.lines[before:])
@@ -62,7 +73,9 @@ def test_every_reply_tells_browsers_to_keep_and_run_nothing(service: Running) ->
         assert "server" not in reply.headers
 
 
-@pytest.mark.parametrize("path", ["/docs", "/redoc", "/docs/oauth2-redirect", "/v1", "/v1/hospital", "/v1/hospital/ask/", "/p"])
+@pytest.mark.parametrize(
+    "path", ["/docs", "/redoc", "/docs/oauth2-redirect", "/v1", "/v1/hospital", "/v1/hospital/ask/", "/p"]
+)
 def test_there_are_no_other_addresses(service: Running, path: str) -> None:
     assert service.get(path, "ana").status_code == 404
 
@@ -75,7 +88,9 @@ def breaking(service: Running, monkeypatch: pytest.MonkeyPatch, error: BaseExcep
     return service.ask(COUNT) if method == "ask" else service.get("/v1/hospital/tables", "ana")
 
 
-@pytest.mark.parametrize("error", [ValueError(SECRET), KeyError(SECRET), InvariantBroken(SECRET), RecursionError(SECRET)])
+@pytest.mark.parametrize(
+    "error", [ValueError(SECRET), KeyError(SECRET), InvariantBroken(SECRET), RecursionError(SECRET)]
+)
 def test_a_defect_while_asking_is_one_constant_text_and_counts_as_charged(
     service: Running, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
@@ -119,7 +134,9 @@ def test_each_status_of_the_table_is_a_clients_or_a_servers_error() -> None:
     assert problem_of(Stopping(), "x").charged is False
 
 
-def test_requests_of_an_account_are_limited_and_refusals_count(service: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_of_an_account_are_limited_and_refusals_count(
+    service: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(service.desk._buckets, "hospital", Buckets(12, clock=lambda: 0.0))  # three at once
     statuses = [service.ask("SELECT * FROM people").status_code for _ in range(4)]
     assert statuses == [422, 422, 422, 429]
@@ -145,7 +162,9 @@ UNREAD: dict[str, Callable[[Running], Any]] = {
 
 
 @pytest.mark.parametrize("sent", UNREAD)
-def test_requests_that_never_come_to_the_desk_count_too(sent: str, service: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_that_never_come_to_the_desk_count_too(
+    sent: str, service: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if sent.endswith(("header", "of a session")):
         assert service.post("/v1/hospital/session", "ana").status_code == 200  # which gives the client its cookie
     monkeypatch.setitem(service.desk._buckets, "hospital", Buckets(12, clock=lambda: 0.0))  # three at once
@@ -161,7 +180,11 @@ def test_a_file_that_the_curator_broke_is_503_until_it_is_mended(service: Runnin
     try:
         toml.write_text(text + "[nonsense]\n")
         broken = service.ask()
-        assert (broken.status_code, broken.json()["code"], broken.json()["charged"]) == (503, "project_unavailable", False)
+        assert (broken.status_code, broken.json()["code"], broken.json()["charged"]) == (
+            503,
+            "project_unavailable",
+            False,
+        )
         assert "nonsense" not in broken.text
     finally:
         toml.write_text(text)

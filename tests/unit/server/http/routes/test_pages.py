@@ -12,12 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from obverse.server.http import static as pages
+from obverse.server.http.routes import pages
 from tests.http_services import Running, listening, write_project
 
 ROOT = Path(__file__).parents[5]
-WEB, BUILT = ROOT / "web", ROOT / "src" / "obverse" / "server" / "web"
-KILOBYTES_MAX, LESSONS_MAX = 300, 50
+WEB = ROOT / "web"
+BUILT = ROOT / "src" / "obverse" / "server" / "web"
+KILOBYTES_MAX = 300
+LESSONS_MAX = 50
 NEEDED = ("default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'")
 
 
@@ -62,7 +64,9 @@ def test_a_file_is_the_same_compressed_and_plain(service: Running) -> None:
 
 
 def test_names_that_hold_a_hash_are_kept_by_browsers_and_others_are_not(service: Running) -> None:
-    kept = {name for name in pages.files() if "immutable" in service.get(f"/page/{name}").headers.get("cache-control", "")}
+    kept = {
+        name for name in pages.files() if "immutable" in service.get(f"/page/{name}").headers.get("cache-control", "")
+    }
     assert kept == {name for name in pages.files() if re.fullmatch(r"(main|style|part|learn)-.*", name)}
 
 
@@ -81,7 +85,9 @@ def test_the_document_loads_only_what_is_listed() -> None:
 
 def test_the_manifest_names_every_built_file_and_its_hash() -> None:
     listed = json.loads((BUILT / "manifest.json").read_text())["files"]
-    there = {name: hashlib.sha256(held).hexdigest() for name, held in contents(BUILT).items() if name != "manifest.json"}
+    there = {
+        name: hashlib.sha256(held).hexdigest() for name, held in contents(BUILT).items() if name != "manifest.json"
+    }
     assert listed == there
 
 
@@ -110,7 +116,9 @@ def test_no_registry_is_named_in_the_lock_file() -> None:
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="needs node")
-@pytest.mark.skipif(not (WEB / "node_modules" / "esbuild").exists(), reason="needs the page's packages: cd web && npm ci")
+@pytest.mark.skipif(
+    not (WEB / "node_modules" / "esbuild").exists(), reason="needs the page's packages: cd web && npm ci"
+)
 def test_a_rebuild_gives_the_committed_bytes(tmp_path: Path) -> None:
     """Renew them with: cd web && npm ci && npm run build"""
     made = tmp_path / "web"

@@ -1,4 +1,6 @@
-"""What the page's desks ask for: sessions by token, rehearsals, prices compared, history, and what everybody may know."""
+"""What the page's desks ask for: sessions by token, rehearsals, prices compared, history, and what everybody may
+know.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ import pytest
 from obverse.catalog.load import load
 from obverse.collect.spec import read_spec
 from obverse.curator import accounts
-from obverse.plan.learned import Histogram, Learned
+from obverse.plan.private_bounds import Histogram, Learned
 from obverse.server.rate_limits import Buckets
 from obverse.session.learned_limits import keep
 from obverse.session.rehearsal import rehearse
@@ -136,7 +138,9 @@ def test_the_specification_is_sent_to_the_byte(service: Running) -> None:
 
 
 def test_tokens_of_a_survey_are_fresh_each_time(service: Running) -> None:
-    first, second = (service.post(f"{AT}/surveys/smokes/tokens", "cora", {"count": 3}).json()["tokens"] for _ in range(2))
+    first, second = (
+        service.post(f"{AT}/surveys/smokes/tokens", "cora", {"count": 3}).json()["tokens"] for _ in range(2)
+    )
     assert len({*first, *second}) == 6
     missing = service.post(f"{AT}/surveys/nothing/tokens", "cora", {"count": 1})
     assert missing.status_code == 404

@@ -36,7 +36,13 @@ def test_an_answers_address_gives_the_same_for_ever_and_for_nothing(service: Run
 
 def test_an_answer_is_its_askers_and_the_curators_and_nobody_elses(service: Running) -> None:
     place = service.ask(epsilon=0.31).headers["location"]
-    assert [service.get(place, who).status_code for who in ("ana", "cora", "rita", "ben", "")] == [200, 200, 200, 404, 401]
+    assert [service.get(place, who).status_code for who in ("ana", "cora", "rita", "ben", "")] == [
+        200,
+        200,
+        200,
+        404,
+        401,
+    ]
 
 
 def test_csv_is_safe_for_spreadsheets_and_leaves_numbers_alone(service: Running) -> None:
@@ -90,9 +96,19 @@ def test_a_spent_budget_is_402_so_that_no_client_tries_again_by_itself(service: 
 
 @pytest.mark.parametrize(
     "body",
-    [{}, {"sql": COUNT, "epsilom": 1}, {"sql": COUNT, "epsilon": "0.1"}, {"sql": COUNT, "epsilon": True}, {"sql": 1}, [], "x",
-     {"sql": COUNT, "first": 1.5}, {"sql": COUNT, "parameters": 3}, {"sql": COUNT, "epsilon": -1}],
-)  # fmt: skip
+    [
+        {},
+        {"sql": COUNT, "epsilom": 1},
+        {"sql": COUNT, "epsilon": "0.1"},
+        {"sql": COUNT, "epsilon": True},
+        {"sql": 1},
+        [],
+        "x",
+        {"sql": COUNT, "first": 1.5},
+        {"sql": COUNT, "parameters": 3},
+        {"sql": COUNT, "epsilon": -1},
+    ],
+)
 def test_a_body_of_another_shape_is_refused(service: Running, body: object) -> None:
     reply = service.post("/v1/hospital/ask", "ana", body)
     assert (reply.status_code, reply.json()["code"]) == (400, "bad_parameter")
@@ -116,7 +132,7 @@ def test_an_analyst_sees_the_common_budget_and_their_own(service: Running) -> No
         return [line["name"] for line in service.get("/v1/hospital/budget", who).json()["lines"]]
 
     assert names("ana") == ["everybody", "ana"]
-    assert names("cora") [:3] == ["everybody", "ana", "ben"]
+    assert names("cora")[:3] == ["everybody", "ana", "ben"]
 
 
 def test_an_undeclared_purpose_is_refused(service: Running) -> None:
@@ -139,8 +155,10 @@ def test_a_key_that_is_too_long_is_refused(service: Running) -> None:
     assert service.ask(key="k" * 201).status_code == 400
 
 
-def test_a_question_that_would_take_too_long_is_refused_for_nothing(service: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("obverse.server.predict.LONGEST_S", 0.0)
+def test_a_question_that_would_take_too_long_is_refused_for_nothing(
+    service: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("obverse.server.timing.LONGEST_S", 0.0)
     spent = service.spent()
     reply = service.ask(epsilon=0.37)
     assert (reply.status_code, reply.json()["code"], service.spent()) == (422, "too_costly", spent)
@@ -149,7 +167,7 @@ def test_a_question_that_would_take_too_long_is_refused_for_nothing(service: Run
 def test_an_engine_that_does_not_answer_is_503_and_free(service: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every process that waits for a question dies before it can say that it is there."""
     spent = service.spent()
-    monkeypatch.setattr("obverse.server.sandbox.frames.send", lambda *_: (_ for _ in ()).throw(OSError()))
+    monkeypatch.setattr("obverse.server.sandbox.protocol.send", lambda *_: (_ for _ in ()).throw(OSError()))
     reply = service.ask(epsilon=0.38)
     monkeypatch.undo()
     assert (reply.status_code, reply.json()["code"], service.spent()) == (503, "project_unavailable", spent)

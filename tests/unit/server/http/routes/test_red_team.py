@@ -1,4 +1,6 @@
-"""Trials: attacks through the service itself, on people who do not exist; real budgets, ledgers and homes are as before."""
+"""Trials: attacks through the service itself, on people who do not exist; real budgets, ledgers and homes are as
+before.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ def datasets() -> list[tuple[str]]:
 
 
 def test_a_trial_goes_through_the_service_and_spends_nothing_real(service: Running) -> None:
-    spent, ledger = service.spent(), service.get("/v1/hospital/ledger", "rita").text
+    spent = service.spent()
+    ledger = service.get("/v1/hospital/ledger", "rita").text
     known = datasets()
     logged = len(service.lines)
     body = {"attacks": ["differencing"], "sql": "SELECT COUNT(*) AS n FROM people", "epsilon": 1.0}

@@ -27,10 +27,25 @@ def test_a_page_is_downloaded_and_never_run(service: Running) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["../obverse.toml", "..%2Fobverse.toml", "2026/../../obverse.toml", "2026/..%2F..%2Fobverse.toml", "%2e%2e/people.csv",
-     "2026/%2e%2e", ".", "..", "2026/.", "2026/%00", "2026/table.csv%00.txt", "2026/a%5Cb", "%2Fetc/passwd", "2026/.hidden",
-     "2026//etc/passwd", "2026/" + "a" * 300],
-)  # fmt: skip
+    [
+        "../obverse.toml",
+        "..%2Fobverse.toml",
+        "2026/../../obverse.toml",
+        "2026/..%2F..%2Fobverse.toml",
+        "%2e%2e/people.csv",
+        "2026/%2e%2e",
+        ".",
+        "..",
+        "2026/.",
+        "2026/%00",
+        "2026/table.csv%00.txt",
+        "2026/a%5Cb",
+        "%2Fetc/passwd",
+        "2026/.hidden",
+        "2026//etc/passwd",
+        "2026/" + "a" * 300,
+    ],
+)
 def test_no_path_leads_out_of_the_releases(service: Running, path: str) -> None:
     (service.folder / "releases" / "2026" / ".hidden").write_text("not released")
     assert service.status_at(f"{HERE}/{path}") == 404

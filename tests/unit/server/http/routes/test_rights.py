@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import obverse.server
-from obverse.curator.rights import rights
-from obverse.server.errands import MODULE
+from obverse.curator.rights import requests
+from obverse.server.project import MODULE
 from tests.http_services import Running, running, write_project
 
 SUM = "SELECT COUNT(*) AS n FROM people"
@@ -27,7 +27,10 @@ def desk(home_of_the_run: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 def count(desk: Running) -> float:
-    """The truth: at epsilon 15 a count has noise in one answer of 1.6 million. Six are asked in this file: 4e-6 in all."""
+    """The truth: at epsilon 15 a count has noise in one answer of 1.6 million.
+
+    Six are asked in this file: 4e-6 in all.
+    """
     reply = desk.ask(SUM, epsilon=15)
     assert reply.status_code == 200, reply.text
     return float(reply.json()["rows"][0][0])
@@ -52,12 +55,14 @@ def test_a_suppressed_person_is_in_no_later_answer_of_a_service(desk: Running) -
 
 
 def test_an_act_that_no_record_knows_is_told_and_lifted(desk: Running) -> None:
-    with rights.kept(desk.folder) as keeper, keeper.opened.registered.exclusive() as datasets:
-        content = rights.content_of("suppress", 19)
-        rights.ledger_rights.put(datasets, keeper.opened.dataset.id, [("f" * 32, content)])
+    with requests.kept(desk.folder) as keeper, keeper.opened.registered.exclusive() as datasets:
+        content = requests.content_of("suppress", 19)
+        requests.ledger_rights.put(datasets, keeper.opened.dataset.id, [("f" * 32, content)])
     act = desk.get("/v1/hospital/rights", "cora").json()["acts"][-1]
     assert (act["record"], act["act"], act["state"], act["by"]) == (None, "suppress", "not recorded", "")
-    assert desk.post("/v1/hospital/rights/lift", "cora", {"right": act["right"], "reason": "a crash"}).status_code == 200
+    assert (
+        desk.post("/v1/hospital/rights/lift", "cora", {"right": act["right"], "reason": "a crash"}).status_code == 200
+    )
     assert "not recorded" not in desk.get("/v1/hospital/rights", "cora").text
 
 
@@ -112,9 +117,15 @@ def test_the_record_of_processing_is_told_in_data_and_for_people(desk: Running) 
 
 
 def test_no_log_and_no_page_of_an_analyst_tells_of_a_person(desk: Running) -> None:
-    before = [desk.post("/v1/hospital/explain", "ana", {"sql": SUM}).json(), desk.get("/v1/hospital/tables", "ana").json()]
+    before = [
+        desk.post("/v1/hospital/explain", "ana", {"sql": SUM}).json(),
+        desk.get("/v1/hospital/tables", "ana").json(),
+    ]
     desk.post("/v1/hospital/rights/suppress", "cora", {"person": 377, "reason": "objection"})
-    after = [desk.post("/v1/hospital/explain", "ana", {"sql": SUM}).json(), desk.get("/v1/hospital/tables", "ana").json()]
+    after = [
+        desk.post("/v1/hospital/explain", "ana", {"sql": SUM}).json(),
+        desk.get("/v1/hospital/tables", "ana").json(),
+    ]
     assert before == after
     assert not any(b"377" in line.split(b'"request"')[0] for line in desk.lines)
     for path in ("/rights", "/rights/record", "/rights/record.md"):
@@ -124,9 +135,10 @@ def test_no_log_and_no_page_of_an_analyst_tells_of_a_person(desk: Running) -> No
 def test_only_the_errand_of_the_curators_route_names_the_door() -> None:
     """A service has no module that reads rows; it starts a process that has, from one place."""
     root = Path(obverse.server.__file__).parent
-    named = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if "errand" in path.read_text()}
-    assert named == {"errands.py", "http/routes/rights.py"}
-    readers = ("session.custody", "curator.rights.access")
-    assert not [path for path in root.rglob("*.py") if any(reader in path.read_text() for reader in readers)]
+    readers = ("session.custody", "curator.rights.export")
+    texts = {path.relative_to(root).as_posix(): path.read_text() for path in root.rglob("*.py")}
+    assert {path for path, text in texts.items() if any(reader in text for reader in readers)} == {"project.py"}
+    assert "session.custody" not in texts["project.py"]
+    assert texts["project.py"].count("curator.rights.export") == 1  # the process's name, not an import
     assert all(importlib.util.find_spec(f"obverse.{reader}") for reader in readers)
-    assert MODULE == "obverse.curator.rights.errand"
+    assert MODULE == "obverse.curator.rights.export"

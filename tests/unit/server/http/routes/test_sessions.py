@@ -10,11 +10,12 @@ from argon2 import PasswordHasher
 from argon2.profiles import CHEAPEST
 
 from obverse.curator import accounts
-from obverse.server.http import addresses, login
+from obverse.server.http import connections, login
 from tests.http_services import COUNT, Running
 
 WORD = "a sentence that nobody guesses"
-LOGIN, ASK = "/v1/hospital/login", "/v1/hospital/ask"
+LOGIN = "/v1/hospital/login"
+ASK = "/v1/hospital/ask"
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +30,8 @@ class Signed:
     """Somebody of their own who is signed in by cookie."""
 
     def __init__(self, service: Running) -> None:
-        self.service, self.name = service, service.spare()
+        self.service = service
+        self.name = service.spare()
         accounts.set_password(service.folder, self.name, WORD)
         assert self.signs_in().status_code == 200
 
@@ -140,15 +142,15 @@ def test_guessed_tokens_are_limited_by_address() -> None:
 
 @pytest.mark.parametrize(("one", "other"), [("2001:db8::1", "2001:db8::ffff"), ("10.0.0.1", "10.0.0.1")])
 def test_addresses_of_one_household_count_as_one(one: str, other: str) -> None:
-    assert addresses.block(one) == addresses.block(other)
-    assert addresses.block("10.0.0.1") != addresses.block("10.0.0.2")
-    assert addresses.block("unix") == "unix"
+    assert connections.block(one) == connections.block(other)
+    assert connections.block("10.0.0.1") != connections.block("10.0.0.2")
+    assert connections.block("unix") == "unix"
 
 
 def test_addresses_of_ipv4_are_told_apart_on_a_socket_of_ipv6_too() -> None:
     """A server at [::] sees them as ::ffff:10.0.0.1; one who guesses must not make everybody wait."""
-    assert addresses.block("::ffff:10.0.0.1") == addresses.block("10.0.0.1") != addresses.block("::ffff:10.0.0.2")
-    assert addresses.block("fe80::1%eth0") == addresses.block("fe80::2%eth1")
+    assert connections.block("::ffff:10.0.0.1") == connections.block("10.0.0.1") != connections.block("::ffff:10.0.0.2")
+    assert connections.block("fe80::1%eth0") == connections.block("fe80::2%eth1")
 
 
 def test_signing_in_counts_failures_of_tokens(service: Running) -> None:

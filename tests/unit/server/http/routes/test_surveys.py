@@ -11,14 +11,14 @@ from typing import Any
 import httpx
 import pytest
 
+from obverse.collect.project import collection_in
 from obverse.collect.randomness.coins import Coins
 from obverse.collect.spec import Spec, spec_of
-from obverse.collect.surveys import collection_in
-from obverse.server.desk import Desk
-from obverse.server.host import Host
 from obverse.server.http.app import create_app
 from obverse.server.http.service import STRANGERS
-from obverse.server.logs import Log
+from obverse.server.observability import Log
+from obverse.server.project import Host
+from obverse.server.queries import Desk
 from obverse.server.survey_inbox import WAITING_MAX
 from tests.http_services import Running
 
@@ -31,11 +31,14 @@ def spec_read(service: Running) -> Spec:
 
 
 def made(service: Running, answers: list[str]) -> list[dict[str, str]]:
-    spec, collection = spec_read(service), collection_in(service.folder, "smokes")
+    spec = spec_read(service)
+    collection = collection_in(service.folder, "smokes")
     tokens = collection.tokens(len(answers))
     collection.close()
     coins = Coins(os.urandom)
-    framed = [spec.frame.framed(0, spec.protocol.report(spec.code(a), coins, spec.seed(t))) for a, t in zip(answers, tokens)]
+    framed = [
+        spec.frame.framed(0, spec.protocol.report(spec.code(a), coins, spec.seed(t))) for a, t in zip(answers, tokens)
+    ]
     return [{"token": token.hex(), "report": report.hex()} for token, report in zip(tokens, framed)]
 
 
@@ -106,7 +109,8 @@ def test_nothing_of_a_report_is_logged_or_counted_with_a_time(service: Running) 
 
 
 @pytest.mark.parametrize(
-    ("token", "report"), [("00", "00"), ("00" * 32, "00"), ("00" * 31, None), ("00" * 32, "ff"), ("zz", "00"), ("0", "0")]
+    ("token", "report"),
+    [("00", "00"), ("00" * 32, "00"), ("00" * 31, None), ("00" * 32, "ff"), ("zz", "00"), ("0", "0")],
 )
 def test_what_is_no_report_of_the_survey_is_refused(service: Running, token: str, report: str | None) -> None:
     spec = spec_read(service)
@@ -130,9 +134,12 @@ def test_too_many_waiting_reports_are_told_to_wait(service: Running, monkeypatch
 
 
 def test_ldp_014_a_flood_of_reports_is_429_and_what_was_taken_is_counted(service: Running) -> None:
-    """The corpus's flood: of one address so many requests are taken, the rest is told to wait, and nothing is kept of it."""
+    """The corpus's flood: of one address so many requests are taken, the rest is told to wait, and nothing is kept
+    of it.
+    """
     strangers = service.client.app.state.service.strangers  # type: ignore[attr-defined]
-    reports, (before, _) = made(service, ["yes"] * 60), counted(service)
+    reports = made(service, ["yes"] * 60)
+    before, _ = counted(service)
     strangers.__init__(40, clock=lambda: 0.0)  # a quarter of it at once, and time stands still
     try:
         with ThreadPoolExecutor(20) as pool:
@@ -188,9 +195,12 @@ def test_a_project_of_surveys_alone_is_served_to_respondents_and_to_nobody_else(
             async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
                 card = await client.get("/v1/poll/surveys/smokes")
                 stranger = await client.get("/v1/poll/tables", headers={"Authorization": "Bearer obv_x"})
-                spec, collection = spec_of(card.json()["spec"]), collection_in(tmp_path / "poll", "smokes")
+                spec = spec_of(card.json()["spec"])
+                collection = collection_in(tmp_path / "poll", "smokes")
                 (token,) = collection.tokens(1)
-                report = spec.frame.framed(0, spec.protocol.report(spec.code("yes"), Coins(os.urandom), spec.seed(token)))
+                report = spec.frame.framed(
+                    0, spec.protocol.report(spec.code("yes"), Coins(os.urandom), spec.seed(token))
+                )
                 sent = {"reports": [{"token": token.hex(), "report": report.hex()}]}
                 taken = await client.post("/v1/poll/surveys/smokes/reports", json=sent)
                 counts = collection.tally().n
