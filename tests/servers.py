@@ -87,7 +87,7 @@ def spark_server() -> Any:
         "spark.sql.leafNodeDefaultParallelism": "1",
         "spark.sql.adaptive.enabled": "false",  # tables are tiny, and each step would be a job of its own
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # starts faster, and tests are short
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # tests are short
         "spark.log.level": "OFF",
         **INTERPRETED,  # compiling a text takes longer than a tiny table; see `compiled`
     }
